@@ -17,9 +17,9 @@ namespace orthros {
 namespace {
 
 [[noreturn]] void refuse(const std::filesystem::path& path, int error) {
-  throw InputError(path.string(), "",
-                   fmt::format("expected a readable file, got: {}",
-                               std::generic_category().message(error)));
+  throw InputError(
+      path.string(), "",
+      fmt::format("expected a readable file, got: {}", std::generic_category().message(error)));
 }
 
 class Descriptor {

@@ -51,11 +51,15 @@ constexpr bool rows_follow_enum() {
 }
 static_assert(rows_follow_enum());
 
-const DtypeRow& row_of(TensorDtype dtype) { return dtype_rows.at(static_cast<size_t>(dtype)); }
+const DtypeRow& row_of(TensorDtype dtype) {
+  return dtype_rows.at(static_cast<size_t>(dtype));
+}
 
 }  // namespace
 
-std::string_view name_of(TensorDtype dtype) { return row_of(dtype).name; }
+std::string_view name_of(TensorDtype dtype) {
+  return row_of(dtype).name;
+}
 
 std::optional<TensorDtype> parse_tensor_dtype(std::string_view name) {
   const auto row = std::ranges::find(dtype_rows, name, &DtypeRow::name);
@@ -69,7 +73,9 @@ std::string tensor_dtype_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-int64_t bits_of(TensorDtype dtype) { return row_of(dtype).bits; }
+int64_t bits_of(TensorDtype dtype) {
+  return row_of(dtype).bits;
+}
 
 std::optional<int64_t> tensor_byte_size(TensorDtype dtype, std::span<const int64_t> shape) {
   int64_t elements = 1;

@@ -49,10 +49,14 @@ void read_as(const TensorView& view, std::span<Scalar> out) {
                                             view.name, view.elements(), out.size()));
   }
   switch (view.dtype) {
-    case TensorDtype::f64: return decode<double>(view.bytes, out);
-    case TensorDtype::f32: return decode<float>(view.bytes, out);
-    case TensorDtype::f16: return decode<float16>(view.bytes, out);
-    case TensorDtype::bf16: return decode<bfloat16>(view.bytes, out);
+    case TensorDtype::f64:
+      return decode<double>(view.bytes, out);
+    case TensorDtype::f32:
+      return decode<float>(view.bytes, out);
+    case TensorDtype::f16:
+      return decode<float16>(view.bytes, out);
+    case TensorDtype::bf16:
+      return decode<bfloat16>(view.bytes, out);
     default:
       throw InputError(
           view.file, view.name,
