@@ -127,5 +127,10 @@ Section Facts.
   Proof. destruct t; simpl; auto. intro. apply nth_error_app1. lia. Qed.
 End Facts.
 
+(* flat_map of two functions that agree on the list. *)
+Lemma flat_map_ext_in' {A B} (f g : A -> list B) xs :
+  (forall x, In x xs -> f x = g x) -> flat_map f xs = flat_map g xs.
+Proof. induction xs; simpl; intro H; auto. rewrite H, IHxs; auto. Qed.
+
 Lemma lookup_map {A B} (f : A -> B) xs t : lookup (map f xs) t = option_map f (lookup xs t).
 Proof. destruct t; simpl; auto. apply nth_error_map. Qed.
