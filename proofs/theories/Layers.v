@@ -41,7 +41,7 @@ End Attention.
 Arguments Attention : clear implicits.
 
 Section Recurrent.
-  Context {X S Q A : Type}.
+  Context {X State A : Type}.
 
   (* A recurrent mixer: GDN, GLA, retention. The state may hold a convolution's tail beside the
      matrix.
@@ -50,16 +50,16 @@ Section Recurrent.
      read_output  an output copy's read of that same state
      finish_row   residual, gate, W_O, second norm and SwiGLU *)
   Record Recurrent := {
-    initial : S;
-    update : S -> X -> S;
-    read_base : S -> X -> A;
-    read_output : S -> X -> A;
+    initial : State;
+    update : State -> X -> State;
+    read_base : State -> X -> A;
+    read_output : State -> X -> A;
     finish_row : X -> A -> X
   }.
 
   (* Entry t of a recurrent layer is the state after token t, so the last entry is all that later
      positions need; an engine keeps that one alone. *)
-  Definition recurrent_layer (r : Recurrent) : Layer X S := {|
+  Definition recurrent_layer (r : Recurrent) : Layer X State := {|
     entry := fun before _ x => update r (last before (initial r)) x;
     base_row := fun seen _ x => finish_row r x (read_base r (last seen (initial r)) x);
     output_row := fun seen _ x => finish_row r x (read_output r (last seen (initial r)) x)

@@ -40,10 +40,12 @@ Section Model.
   (* One layer over a chunk: entries are written first, then every row reads them up to its own
      position. c is the cache before the chunk, whose first row stands at position length c + 1. *)
   Definition base_step (L : Layer) (c : list E) (xs : list X) : list X :=
-    at_positions (fun t x => base_row L (firstn t (fill L c xs)) t x) (S (length c)) xs.
+    let written := fill L c xs in
+    at_positions (fun t x => base_row L (firstn t written) t x) (S (length c)) xs.
 
   Definition output_step (L : Layer) (c : list E) (xs : list X) (copies : list (nat * X)) :=
-    map (fun '(t, x) => (t, output_row L (firstn t (fill L c xs)) t x)) copies.
+    let written := fill L c xs in
+    map (fun '(t, x) => (t, output_row L (firstn t written) t x)) copies.
 
   Record Result := { new_caches : list (list E); base_rows : list X; output_rows : list (nat * X) }.
 
