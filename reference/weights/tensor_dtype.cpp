@@ -69,6 +69,7 @@ std::optional<TensorDtype> parse_tensor_dtype(std::string_view name) {
 
 std::string tensor_dtype_names() {
   std::vector<std::string_view> names;
+  names.reserve(dtype_rows.size());
   for (const DtypeRow& row : dtype_rows) names.push_back(row.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }

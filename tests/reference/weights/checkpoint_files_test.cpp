@@ -131,6 +131,24 @@ TEST(checkpoint_files, opening_reads_headers_only) {
   EXPECT_EQ(source.find("w")->bytes.back(), std::byte{0});
 }
 
+TEST(shard_index, case_files_are_read_or_refused_as_their_names_say) {
+  int read = 0, refused = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(ORTHROS_TEST_DATA) / "cases" / "shard_index")) {
+    SCOPED_TRACE(entry.path());
+    const std::string json = read_file(entry.path());
+    if (entry.path().filename().string().starts_with("ok_")) {
+      EXPECT_NO_THROW(parse_shard_index(json, "index"));
+      ++read;
+    } else {
+      refusal([&] { parse_shard_index(json, "index"); });
+      ++refused;
+    }
+  }
+  EXPECT_GE(read, 1);
+  EXPECT_GE(refused, 3);
+}
+
 TEST(shard_index, metadata_may_hold_anything_of_modest_depth) {
   const auto map =
       parse_shard_index(R"({"metadata":{"total_size":1.5,"x":[1,-2,null,true,{"y":"z","y":"z"}]},)"
