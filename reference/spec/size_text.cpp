@@ -14,7 +14,8 @@ namespace {
 // The factor that a suffix stands for; 0 for an unknown one.
 uint64_t factor_of(std::string_view suffix) {
   if (suffix.empty()) return 1;
-  if (suffix.size() == 2 && suffix[1] == 'i') suffix.remove_suffix(1);
+  const bool binary = suffix[0] >= 'A' && suffix[0] <= 'Z';  // "ki" is no prefix of anybody's
+  if (suffix.size() == 2 && suffix[1] == 'i' && binary) suffix.remove_suffix(1);
   if (suffix.size() != 1) return 0;
   constexpr uint64_t thousand = 1000;
   constexpr uint64_t kibi = 1024;
