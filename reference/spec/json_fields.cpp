@@ -2,7 +2,9 @@
 #include "reference/spec/json_fields.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -14,12 +16,39 @@ namespace orthros {
 std::string shown(const nlohmann::json& value) {
   constexpr size_t most = 60;
   constexpr auto replace = nlohmann::json::error_handler_t::replace;
-  if (value.is_structured() && value.size() > 16) {
+  // Printing recurses, and a stranger decides how deep.
+  const bool nested = value.is_structured() &&
+                      std::any_of(value.begin(), value.end(), [](const nlohmann::json& child) {
+                        return child.is_structured();
+                      });
+  if (nested || (value.is_structured() && value.size() > 16)) {
     return value.is_array() ? "a long list" : "a large object";
   }
   std::string text = value.dump(-1, ' ', false, replace);
   if (text.size() > most) text = text.substr(0, most) + "...";
   return text;
+}
+
+std::optional<int64_t> whole_number(const nlohmann::json& value) {
+  if (!value.is_number_integer()) return std::nullopt;
+  constexpr auto most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (value.is_number_unsigned() && value.get<uint64_t>() > most) return std::nullopt;
+  return value.get<int64_t>();
+}
+
+nlohmann::json parse_json(std::string_view text, const std::string& file) {
+  constexpr int deepest = 64;
+  const auto bounded = [&](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
+    if (depth > deepest) {
+      throw InputError(file, "", fmt::format("expected JSON at most {} levels deep", deepest));
+    }
+    return true;
+  };
+  try {
+    return nlohmann::json::parse(text, bounded);
+  } catch (const nlohmann::json::exception& failure) {
+    throw InputError(file, "", fmt::format("expected valid JSON: {}", failure.what()));
+  }
 }
 
 nlohmann::json read_json_file(const std::filesystem::path& path) {
@@ -37,11 +66,7 @@ nlohmann::json read_json_file(const std::filesystem::path& path) {
   std::string text(size, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(size));
   if (!stream) throw InputError(file, "", "expected a readable file");
-  try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& failure) {
-    throw InputError(file, "", fmt::format("expected valid JSON: {}", failure.what()));
-  }
+  return parse_json(text, file);
 }
 
 JsonFields::JsonFields(const nlohmann::json& object, std::string file, std::string prefix)
@@ -64,14 +89,10 @@ bool JsonFields::has(const char* name) const {
 std::optional<int64_t> JsonFields::integer(const char* name) const {
   const nlohmann::json* value = raw(name);
   if (value == nullptr) return std::nullopt;
-  if (value->is_number_unsigned() &&
-      value->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+  const auto whole = whole_number(*value);
+  if (!whole)
     fail(name, fmt::format("expected a whole number within 64 bits, got {}", shown(*value)));
-  }
-  if (!value->is_number_integer()) {
-    fail(name, fmt::format("expected a whole number, got {}", shown(*value)));
-  }
-  return value->get<int64_t>();
+  return whole;
 }
 
 std::optional<double> JsonFields::number(const char* name) const {
@@ -136,6 +157,14 @@ void JsonFields::require_false(const char* name) const {
 
 void JsonFields::require_absent(const char* name, std::string_view why) const {
   if (has(name)) fail(name, fmt::format("expected nothing: {}", why));
+}
+
+void JsonFields::require_known(std::initializer_list<std::string_view> names) const {
+  for (const auto& [name, value] : object_->items()) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      fail(name, fmt::format("expected one of {}", fmt::join(names, ", ")));
+    }
+  }
 }
 
 void JsonFields::fail(std::string_view name, std::string_view detail) const {

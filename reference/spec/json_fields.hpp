@@ -4,12 +4,17 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace orthros {
+
+// Parses JSON text of at most 64 levels (deeper text could exhaust the stack of whoever walks it).
+// Malformed: InputError naming `file`.
+nlohmann::json parse_json(std::string_view text, const std::string& file);
 
 // Parses a JSON file of at most 64 MiB. Absent, unreadable or malformed: InputError with the path.
 nlohmann::json read_json_file(const std::filesystem::path& path);
@@ -38,6 +43,8 @@ class JsonFields {
   void require_text(const char* name, std::string_view supported) const;
   void require_false(const char* name) const;
   void require_absent(const char* name, std::string_view why) const;
+  // Refuses any field but these: for objects that are ours, where another name is a misspelling.
+  void require_known(std::initializer_list<std::string_view> names) const;
 
   [[noreturn]] void fail(std::string_view name, std::string_view detail) const;
   const std::string& file() const { return file_; }
@@ -47,6 +54,9 @@ class JsonFields {
   std::string file_;
   std::string prefix_;
 };
+
+// An integer within 64 bits; nothing for any other value, numbers with a fraction included.
+std::optional<int64_t> whole_number(const nlohmann::json& value);
 
 // A value for an error message: its JSON text, cut to a readable length.
 std::string shown(const nlohmann::json& value);
