@@ -39,20 +39,30 @@ std::vector<std::string> scenario_names(std::string_view kind) {
   return names;
 }
 
+namespace {
+
+// A name too long for the system, say, does not exist either.
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+}  // namespace
+
 fs::path scenario_path(std::string_view kind, std::string_view name_or_path) {
   const bool is_path =
       name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
   const fs::path given(name_or_path);
   if (!is_path) {
     const fs::path named = scenarios_folder() / kind / (std::string(name_or_path) + ".json");
-    if (fs::exists(named)) return named;
-    if (name_or_path.empty() || !fs::exists(given)) {
+    if (is_there(named)) return named;
+    if (name_or_path.empty() || !is_there(given)) {
       throw InputError(kind, "",
                        fmt::format("expected a file or one of {}, got '{}'",
                                    fmt::join(scenario_names(kind), ", "), name_or_path));
     }
   }
-  if (!fs::exists(given)) {
+  if (!is_there(given)) {
     throw InputError(name_or_path, "", "expected a file, found none");
   }
   return given;
