@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "reference/spec/input_error.hpp"
+#include "reference/spec/tensor_table.hpp"
+#include "reference/spec/wide_int.hpp"
 
 namespace orthros {
 
@@ -61,19 +63,19 @@ class Checker {
   explicit Checker(const ModelSpec& spec)
       : where_(!spec.source.empty() ? spec.source : (spec.name.empty() ? "model" : spec.name)) {}
 
-  // A factor of sizes: products of three and a count of layers stay within 64 bits.
   void size(const std::string& field, int64_t value) const {
-    constexpr int64_t limit = int64_t{1} << 31;
-    if (value < 1 || value > limit) {
-      fail(field, fmt::format("expected 1 to {}, got {}", limit, value));
+    if (value < 1 || value > max_size) {
+      fail(field, fmt::format("expected 1 to {}, got {}", max_size, value));
     }
   }
   void require(bool holds, const std::string& field, const std::string& detail) const {
     if (!holds) fail(field, detail);
   }
   void rope(const std::string& field, const Rope& rope, int64_t head_width) const {
-    require(std::isfinite(rope.theta) && rope.theta > 0.0, field + ".rope_theta",
-            fmt::format("expected a positive number, got {}", rope.theta));
+    // Below 1 later channels would turn faster; yarn divides by ln theta.
+    const bool above = rope.scaling == RopeScaling::yarn ? rope.theta > 1.0 : rope.theta >= 1.0;
+    require(std::isfinite(rope.theta) && above, field + ".rope_theta",
+            fmt::format("expected a base above 1, got {}", rope.theta));
     require(rope.width >= 2 && rope.width % 2 == 0 && rope.width <= head_width, field,
             fmt::format("expected an even number of rotated channels within the head's {}, got {}",
                         head_width, rope.width));
@@ -111,10 +113,7 @@ void check_softmax(const Checker& check, const std::string& at, const SoftmaxAtt
   check.require(mixer.query_heads % mixer.kv_heads == 0, at + "num_key_value_heads",
                 fmt::format("expected a divisor of the {} query heads, got {}", mixer.query_heads,
                             mixer.kv_heads));
-  if (mixer.window) {
-    check.require(*mixer.window >= 1, at + "sliding_window",
-                  fmt::format("expected a window of at least 1, got {}", *mixer.window));
-  }
+  if (mixer.window) check.size(at + "sliding_window", *mixer.window);
   if (mixer.rope) check.rope(at + "rope", *mixer.rope, mixer.head_width);
 }
 
@@ -133,6 +132,13 @@ void check_linear(const Checker& check, const std::string& at, const LinearMixer
   }
   if (mixer.kind == Recurrence::gated_linear) check.size(at + "gate_rank", mixer.gate_rank);
   if (mixer.rope) check.rope(at + "rope", *mixer.rope, mixer.key_width);
+}
+
+// Before the total is known to fit, one tensor's product of two sizes may not.
+int128 elements_of(const TensorInfo& tensor) {
+  int128 product = 1;
+  for (int64_t extent : tensor.shape) product *= extent;
+  return product;
 }
 
 void check_shared_tail(const Checker& check, const ModelSpec& spec) {
@@ -158,9 +164,9 @@ void validate(const ModelSpec& spec) {
   const Checker check(spec);
   check.size("vocab_size", spec.vocab);
   check.size("hidden_size", spec.hidden);
-  constexpr size_t most_layers = size_t{1} << 20;
-  check.require(!spec.layers.empty() && spec.layers.size() <= most_layers, "num_hidden_layers",
-                fmt::format("expected 1 to {} layers, got {}", most_layers, spec.layers.size()));
+  check.require(!spec.layers.empty() && spec.layers.size() <= size_t{max_layers},
+                "num_hidden_layers",
+                fmt::format("expected 1 to {} layers, got {}", max_layers, spec.layers.size()));
   check.require(std::isfinite(spec.norm_eps) && spec.norm_eps >= 0.0, "rms_norm_eps",
                 fmt::format("expected a number of at least 0, got {}", spec.norm_eps));
   check.require(spec.max_positions >= 0, "max_position_embeddings",
@@ -178,10 +184,18 @@ void validate(const ModelSpec& spec) {
       check.require(spec.streams == Streams::dual || softmax->scale_offset == ScaleOffset::none,
                     at + "scale_offset", "expected scale-offset only with two streams");
     } else {
-      check_linear(check, at, std::get<LinearMixer>(layer.mixer));
+      const auto& linear = std::get<LinearMixer>(layer.mixer);
+      check_linear(check, at, linear);
+      check.require(
+          spec.streams == Streams::single || linear.kind == Recurrence::gated_delta, at + "mixer",
+          "expected softmax attention or GDN beside two streams: other mixers have no output copy");
     }
   }
   check_shared_tail(check, spec);
+  int128 parameters = 0;
+  for (const TensorInfo& tensor : tensor_table(spec)) parameters += elements_of(tensor);
+  check.require(parameters <= max_parameters, "parameters",
+                fmt::format("expected a model of at most {} weights in all", max_parameters));
 }
 
 }  // namespace orthros

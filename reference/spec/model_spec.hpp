@@ -132,10 +132,16 @@ struct ModelSpec {
 // The first windowed layer's window, absent where no layer has one.
 std::optional<int64_t> window_of(const ModelSpec& spec);
 
-// Checks every field against the others: sizes positive and within 2^31 (products stay within 64
-// bits), Hkv divides Hq, RoPE widths even, windows >= 1, shared-KV layers form the tail and agree
-// on their KV shape, eos ids within the vocabulary. Throws InputError naming spec.source and the
-// field.
+// Bounds of a valid spec. Within them every product of two sizes fits 64 bits, and so do the bytes
+// of all weights together.
+constexpr int64_t max_size = int64_t{1} << 31;  // widths, heads, windows, the vocabulary
+constexpr int64_t max_layers = int64_t{1} << 14;
+constexpr int64_t max_parameters = int64_t{1} << 59;
+
+// Checks every field against the others: sizes positive and within the bounds above, Hkv divides
+// Hq, RoPE widths even and thetas at least 1, shared-KV layers form the tail and agree on their KV
+// shape, two streams only over softmax and GDN layers, eos ids within the vocabulary. Throws
+// InputError naming spec.source and the field.
 void validate(const ModelSpec& spec);
 
 }  // namespace orthros
