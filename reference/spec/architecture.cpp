@@ -38,6 +38,23 @@ bool has_linear(const ModelSpec& spec) {
                      [](const Layer& layer) { return softmax_of(layer) == nullptr; });
 }
 
+// GDN and softmax layers both, or as few GDN layers as a hybrid has before its first full one.
+void require_hybrid(const ModelSpec& spec) {
+  size_t softmax = 0;
+  for (const Layer& layer : spec.layers) {
+    const auto* linear = std::get_if<LinearMixer>(&layer.mixer);
+    if (linear == nullptr) {
+      ++softmax;
+    } else if (linear->kind != Recurrence::gated_delta) {
+      throw InputError(where(spec), "layers", "expected GDN and softmax layers to start from");
+    }
+  }
+  if (softmax == 0 && spec.layers.size() >= 4) {
+    throw InputError(where(spec), "layers",
+                     "expected softmax layers beside the linear ones to start from");
+  }
+}
+
 }  // namespace
 
 ModelSpec transformer(const ModelSpec& spec) {
@@ -93,7 +110,9 @@ LinearMixer linear_mixer(Recurrence kind, const SoftmaxAttention& source, int64_
     mixer.key_heads = sizes.key_heads.value_or(heads);
     mixer.value_heads = sizes.value_heads.value_or(mixer.key_heads);
     mixer.key_width = sizes.key_width.value_or(hidden / std::max<int64_t>(mixer.key_heads, 1));
-    mixer.value_width = sizes.value_width.value_or(2 * mixer.key_width);
+    // A given key width is anybody's number until validate has seen it.
+    const int64_t twice = 2 * std::clamp<int64_t>(mixer.key_width, 0, max_size);
+    mixer.value_width = sizes.value_width.value_or(twice);
     Rope rope;
     rope.theta = 10000.0;
     rope.width = mixer.key_width;
@@ -112,7 +131,10 @@ ModelSpec all_linear(const ModelSpec& spec, Recurrence kind, const LinearSizes& 
 
 ModelSpec linear_hybrid(const ModelSpec& spec, const LinearSizes& sizes) {
   ModelSpec hybrid = plain_layers(spec);
-  if (has_linear(spec)) return hybrid;
+  if (has_linear(spec)) {
+    require_hybrid(spec);
+    return hybrid;
+  }
   for (size_t i = 0; i < hybrid.layers.size(); ++i) {
     if ((i + 1) % 4 == 0) continue;
     Layer& layer = hybrid.layers[i];
