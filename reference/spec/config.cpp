@@ -43,7 +43,9 @@ void refuse_unsupported(const JsonFields& config) {
   for (const char* name : {"attention_bias", "mlp_bias", "use_qk_l2_norm", "add_cross_attention"}) {
     config.require_false(name);
   }
-  config.require_absent("quantization_config", "quantised checkpoints are not supported");
+  for (const char* name : {"quantization_config", "compression_config"}) {
+    config.require_absent(name, "quantised checkpoints are not supported");
+  }
   for (const char* name : {"num_experts", "num_local_experts", "n_routed_experts"}) {
     if (config.integer(name).value_or(0) > 0) {
       config.fail(name, "expected nothing: mixtures of experts are not supported");
@@ -54,9 +56,8 @@ void refuse_unsupported(const JsonFields& config) {
 // The count of layers, bounded before anything is made from it.
 size_t layer_count(const JsonFields& config) {
   const int64_t layers = config.required_integer("num_hidden_layers");
-  constexpr int64_t most = 1 << 20;
-  if (layers < 1 || layers > most) {
-    config.fail("num_hidden_layers", fmt::format("expected 1 to {}, got {}", most, layers));
+  if (layers < 1 || layers > max_layers) {
+    config.fail("num_hidden_layers", fmt::format("expected 1 to {}, got {}", max_layers, layers));
   }
   return static_cast<size_t>(layers);
 }
@@ -106,11 +107,11 @@ Windows listed_windows(const JsonFields& config, size_t layers) {
   for (size_t i = 0; i < layers; ++i) {
     const nlohmann::json& entry = (*value)[i];
     if (entry.is_null()) continue;
-    if (!entry.is_number_integer()) {
+    windows[i] = whole_number(entry);
+    if (!windows[i]) {
       config.fail("sliding_window",
                   fmt::format("expected whole numbers or null, got {}", shown(entry)));
     }
-    windows[i] = entry.get<int64_t>();
   }
   return windows;
 }
@@ -118,13 +119,15 @@ Windows listed_windows(const JsonFields& config, size_t layers) {
 // Each layer's window under the family's rules.
 Windows layer_windows(const JsonFields& config, Family family, size_t layers) {
   Windows windows = listed_windows(config, layers);
-  const auto types = layer_types(config, layers);
   if (family == Family::orthros) {  // sliding_window alone sets w
     for (const auto& window : windows) {
-      if (!window) config.fail("sliding_window", "expected the base stream's window");
+      if (!window || window != windows.front()) {
+        config.fail("sliding_window", "expected the base stream's one window");
+      }
     }
     return windows;
   }
+  const auto types = layer_types(config, layers);
   const auto use = config.boolean("use_sliding_window");
   if (family == Family::llama || family == Family::qwen3_5) {
     const bool sliding = types && std::count(types->begin(), types->end(), LayerType::sliding) > 0;
@@ -164,8 +167,8 @@ SoftmaxAttention softmax_from(const JsonFields& config, Family family, int64_t h
     }
     softmax.head_width = hidden / softmax.query_heads;
   }
-  if (softmax.head_width < 1) {
-    config.fail("head_dim", fmt::format("expected a positive width, got {}", softmax.head_width));
+  if (softmax.head_width < 1 || softmax.head_width > max_size) {
+    config.fail("head_dim", fmt::format("expected 1 to {}, got {}", max_size, softmax.head_width));
   }
   softmax.gated = family == Family::qwen3_5;
   softmax.qk_norm = family == Family::qwen3 || family == Family::qwen3_5;
@@ -189,7 +192,8 @@ LinearMixer gated_delta_from(const JsonFields& config) {
 // Which of Qwen3.5's layers are linear: as listed, or all but every full_attention_interval-th.
 std::vector<bool> linear_layers(const JsonFields& config, Family family, size_t layers) {
   std::vector<bool> linear(layers, false);
-  if (const auto types = layer_types(config, layers); types && family != Family::orthros) {
+  if (family == Family::orthros) return linear;
+  if (const auto types = layer_types(config, layers)) {
     for (size_t i = 0; i < layers; ++i) linear[i] = (*types)[i] == LayerType::linear;
     const bool any = std::find(linear.begin(), linear.end(), true) != linear.end();
     if (any && family != Family::qwen3_5) {
@@ -229,10 +233,12 @@ std::vector<Layer> layers_from(const JsonFields& config, Family family, int64_t 
   return layers;
 }
 
-Dtype dtype_from(const JsonFields& config) {
+// dtype, or torch_dtype as it was called before; nothing where the config has neither.
+std::optional<Dtype> dtype_from(const JsonFields& config) {
   const auto dtype = config.text("dtype");
   const auto torch_dtype = config.text("torch_dtype");
-  const std::string name = dtype ? *dtype : torch_dtype.value_or("bfloat16");
+  if (!dtype && !torch_dtype) return std::nullopt;
+  const std::string name = dtype ? *dtype : *torch_dtype;
   if (name == "bfloat16") return Dtype::bf16;
   if (name == "float16") return Dtype::f16;
   if (name == "float32") return Dtype::f32;
@@ -248,15 +254,21 @@ std::vector<int64_t> eos_from(const JsonFields& config) {
   if (!value->is_array()) return {config.required_integer("eos_token_id")};
   std::vector<int64_t> ids;
   for (const nlohmann::json& id : *value) {
-    if (!id.is_number_integer()) {
-      config.fail("eos_token_id", fmt::format("expected whole numbers, got {}", shown(id)));
-    }
-    ids.push_back(id.get<int64_t>());
+    const auto whole = whole_number(id);
+    if (!whole) config.fail("eos_token_id", fmt::format("expected ids, got {}", shown(id)));
+    ids.push_back(*whole);
   }
   return ids;
 }
 
-void add_eos(ModelSpec& spec, const std::vector<int64_t>& ids) {
+void add_eos(ModelSpec& spec, const JsonFields& config) {
+  const std::vector<int64_t> ids = eos_from(config);
+  for (int64_t id : ids) {
+    if (id < 0 || id >= spec.vocab) {
+      config.fail("eos_token_id",
+                  fmt::format("expected an id below vocab_size {}, got {}", spec.vocab, id));
+    }
+  }
   spec.eos.insert(spec.eos.end(), ids.begin(), ids.end());
   std::sort(spec.eos.begin(), spec.eos.end());
   spec.eos.erase(std::unique(spec.eos.begin(), spec.eos.end()), spec.eos.end());
@@ -267,7 +279,6 @@ ModelSpec spec_from_fields(const JsonFields& config, Family family) {
   refuse_unsupported(config);
   ModelSpec spec;
   spec.source = config.file();
-  spec.model_type = config.required_text("model_type");
   spec.vocab = config.required_integer("vocab_size");
   spec.hidden = config.required_integer("hidden_size");
   if (family == Family::qwen3_5 && !config.boolean("attn_output_gate").value_or(true)) {
@@ -278,10 +289,26 @@ ModelSpec spec_from_fields(const JsonFields& config, Family family) {
   spec.norm = family == Family::qwen3_5 ? NormKind::zero_centred : NormKind::plain;
   spec.norm_eps = config.required_number("rms_norm_eps");
   spec.tied_embeddings = config.boolean("tie_word_embeddings").value_or(false);
-  spec.max_positions = config.integer("max_position_embeddings").value_or(0);
-  spec.dtype = dtype_from(config);
-  add_eos(spec, eos_from(config));
+  if (const auto length = config.integer("max_position_embeddings")) {
+    if (*length < 1) {
+      config.fail("max_position_embeddings",
+                  fmt::format("expected a positive length, got {}", *length));
+    }
+    spec.max_positions = *length;
+  }
+  add_eos(spec, config);
   return spec;
+}
+
+// qwen3_5 nests its text model beside a vision model; nobody else does.
+std::optional<JsonFields> nested_text(const JsonFields& top) {
+  const auto text = top.object("text_config");
+  if (!text) return std::nullopt;
+  if (top.required_text("model_type") != "qwen3_5") {
+    top.fail("text_config", "expected nothing: only model_type qwen3_5 nests its text model");
+  }
+  text->require_text("model_type", "qwen3_5_text");
+  return text;
 }
 
 }  // namespace
@@ -289,10 +316,14 @@ ModelSpec spec_from_fields(const JsonFields& config, Family family) {
 ModelSpec spec_from_config(const nlohmann::json& config, const std::string& file) {
   const JsonFields top(config, file);
   const Family family = family_of(top);
-  const auto text = top.object("text_config");
+  const auto text = nested_text(top);
   ModelSpec spec = spec_from_fields(text ? *text : top, family);
+  spec.model_type = (text && text->has("model_type") ? *text : top).required_text("model_type");
+  spec.dtype =
+      (text ? dtype_from(*text) : std::nullopt).value_or(dtype_from(top).value_or(Dtype::bf16));
   if (text) {
-    add_eos(spec, eos_from(top));
+    refuse_unsupported(top);
+    add_eos(spec, top);
     spec.tied_embeddings = top.boolean("tie_word_embeddings").value_or(spec.tied_embeddings);
   }
   spec.name = top.text("name").value_or("");
@@ -308,17 +339,18 @@ ModelSpec spec_from_config(const nlohmann::json& config, const std::string& file
 }
 
 ModelSpec load_spec(const std::filesystem::path& path) {
-  const auto file = std::filesystem::is_directory(path) ? path / "config.json" : path;
+  std::error_code error;
+  const bool folder = std::filesystem::is_directory(path, error);
+  const auto file = folder ? path / "config.json" : path;
   ModelSpec spec = spec_from_config(read_json_file(file), file.string());
   if (spec.name.empty()) {
     const auto named = file.filename() == "config.json" ? file.parent_path() : file.stem();
     spec.name = named.filename().string();
   }
   const auto generation = file.parent_path() / "generation_config.json";
-  if (file.filename() == "config.json" && std::filesystem::exists(generation)) {
+  if (file.filename() == "config.json" && std::filesystem::exists(generation, error)) {
     const nlohmann::json json = read_json_file(generation);
-    add_eos(spec, eos_from(JsonFields(json, generation.string())));
-    validate(spec);
+    add_eos(spec, JsonFields(json, generation.string()));
   }
   return spec;
 }

@@ -21,13 +21,21 @@ std::optional<double> either(const JsonFields& config, const std::optional<JsonF
   return inner ? inner : outer;
 }
 
-std::string type_of(const JsonFields& rope) {
+RopeScaling scaling_of(const JsonFields& rope) {
   const auto type = rope.text("type");
   const auto rope_type = rope.text("rope_type");
   if (type && rope_type && *type != *rope_type) {
     rope.fail("type", fmt::format("expected rope_type's \"{}\", got \"{}\"", *rope_type, *type));
   }
-  return rope_type ? *rope_type : type.value_or("default");
+  const std::string name = rope_type ? *rope_type : type.value_or("default");
+  if (name == "default" || name == "mrope") {  // on text, mrope's three axes coincide
+    return RopeScaling::none;
+  }
+  if (name == "linear") return RopeScaling::linear;
+  if (name == "llama3") return RopeScaling::llama3;
+  if (name == "yarn") return RopeScaling::yarn;
+  rope.fail(rope_type ? "rope_type" : "type",
+            fmt::format("expected default, linear, llama3 or yarn, got \"{}\"", name));
 }
 
 double yarn_attention_factor(const JsonFields& rope, double factor) {
@@ -49,20 +57,17 @@ int64_t original_length(const JsonFields& config, const JsonFields& rope) {
   return config.required_integer("max_position_embeddings");
 }
 
+// yarn's factor may be left to the two lengths, as in transformers.
+double factor_of(const JsonFields& config, const JsonFields& rope, RopeScaling scaling) {
+  if (scaling != RopeScaling::yarn || rope.has("factor")) return rope.required_number("factor");
+  return static_cast<double>(config.required_integer("max_position_embeddings")) /
+         static_cast<double>(original_length(config, rope));
+}
+
 void read_scaling(const JsonFields& config, const JsonFields& fields, Rope& rope) {
-  const std::string type = type_of(fields);
-  if (type == "default" || type == "mrope") return;  // on text, mrope's three axes coincide
-  if (type == "linear") {
-    rope.scaling = RopeScaling::linear;
-  } else if (type == "llama3") {
-    rope.scaling = RopeScaling::llama3;
-  } else if (type == "yarn") {
-    rope.scaling = RopeScaling::yarn;
-  } else {
-    fields.fail("rope_type",
-                fmt::format("expected default, linear, llama3 or yarn, got \"{}\"", type));
-  }
-  rope.factor = fields.required_number("factor");
+  rope.scaling = scaling_of(fields);
+  if (rope.scaling == RopeScaling::none) return;
+  rope.factor = factor_of(config, fields, rope.scaling);
   if (rope.scaling == RopeScaling::llama3) {
     rope.low_freq_factor = fields.required_number("low_freq_factor");
     rope.high_freq_factor = fields.required_number("high_freq_factor");
