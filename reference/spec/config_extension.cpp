@@ -2,12 +2,16 @@
 #include "reference/spec/config_extension.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 namespace orthros {
 namespace {
 
+constexpr const char* placement = "scale_offset_placement";
+constexpr const char* query = "copy_query";
 constexpr const char* after = "after_qk_norm";
 constexpr const char* before = "before_qk_norm";
 
@@ -28,15 +32,15 @@ constexpr std::array<SizeField, 6> size_fields = {{
 
 // The copy queries of linear layers, Orthros-H's open choice.
 CopyQuery copy_query_from(const JsonFields& fields) {
-  const std::string name = fields.text("copy_query").value_or("silu");
+  const std::string name = fields.text(query).value_or("silu");
   if (name == "silu") return CopyQuery::silu;
   if (name == "none") return CopyQuery::none;
   if (name == "last_tap") return CopyQuery::last_tap;
-  fields.fail("copy_query", fmt::format("expected silu, none or last_tap, got \"{}\"", name));
+  fields.fail(query, fmt::format("expected silu, none or last_tap, got \"{}\"", name));
 }
 
-const char* name_of(CopyQuery query) {
-  switch (query) {
+const char* name_of(CopyQuery copy_query) {
+  switch (copy_query) {
     case CopyQuery::silu:
       return "silu";
     case CopyQuery::none:
@@ -66,33 +70,49 @@ void write_orthros(nlohmann::json& config, const SoftmaxAttention& softmax) {
   config["architectures"] = {"OrthrosForCausalLM"};
   config["sliding_window"] = *softmax.window;
   config["scale_offset"] = softmax.scale_offset != ScaleOffset::none;
-  if (softmax.scale_offset == ScaleOffset::before_qk_norm) {
-    config["scale_offset_placement"] = before;
-  }
+  for (const char* stale : {placement, "qk_norm", "orthros"}) config.erase(stale);
+  if (softmax.scale_offset == ScaleOffset::before_qk_norm) config[placement] = before;
   if (!softmax.qk_norm) config["qk_norm"] = false;
-  config.erase("orthros");
+}
+
+// Whether model_type orthros can say it: one window, the plain norm, no gates, a flat config.
+bool is_plain_orthros(const nlohmann::json& config, const ModelSpec& spec) {
+  const auto* first = std::get_if<SoftmaxAttention>(&spec.layers.front().mixer);
+  return spec.streams == Streams::dual && spec.norm == NormKind::plain && first != nullptr &&
+         !first->gated && first->rope.has_value() && !config.contains("text_config") &&
+         std::all_of(spec.layers.begin(), spec.layers.end(),
+                     [&](const Layer& layer) { return layer.mixer == spec.layers.front().mixer; });
 }
 
 }  // namespace
 
 ScaleOffset scale_offset_placement(const JsonFields& config) {
-  const std::string name = config.text("scale_offset_placement").value_or(after);
+  const std::string name = config.text(placement).value_or(after);
   if (name == after) return ScaleOffset::after_qk_norm;
   if (name == before) return ScaleOffset::before_qk_norm;
-  config.fail("scale_offset_placement",
-              fmt::format("expected {} or {}, got \"{}\"", after, before, name));
+  config.fail(placement, fmt::format("expected {} or {}, got \"{}\"", after, before, name));
 }
 
 ModelSpec with_extension(const ModelSpec& spec, const JsonFields& config) {
   const auto extension = config.object("orthros");
   if (!extension) return spec;
+  extension->require_known({"architecture", "window", "scale_offset", placement, "linear", query});
   ArchitectureRequest request;
   request.name = extension->required_text("architecture");
+  const auto& names = architecture_names();
+  if (std::find(names.begin(), names.end(), request.name) == names.end()) {
+    extension->fail("architecture", fmt::format("expected one of {}, got \"{}\"",
+                                                fmt::join(names, ", "), request.name));
+  }
   request.window = extension->integer("window");
-  if (const auto scaled = extension->boolean("scale_offset")) {
-    request.scale_offset = *scaled ? scale_offset_placement(*extension) : ScaleOffset::none;
+  const auto scaled = extension->boolean("scale_offset");
+  if (scaled || extension->has(placement)) {
+    const ScaleOffset place = scale_offset_placement(*extension);
+    request.scale_offset = scaled.value_or(true) ? place : ScaleOffset::none;
   }
   if (const auto linear = extension->object("linear")) {
+    linear->require_known(
+        {"key_heads", "value_heads", "key_width", "value_width", "conv_width", "gate_rank"});
     for (const SizeField& field : size_fields) {
       request.linear.*field.size = linear->integer(field.name);
     }
@@ -108,9 +128,10 @@ ModelSpec with_extension(const ModelSpec& spec, const JsonFields& config) {
 nlohmann::json config_for(const nlohmann::json& config, const ModelSpec& spec) {
   nlohmann::json result = config;
   const std::string name = architecture_of(spec);
+  if (name == "mixed") return result;  // no transform makes it: the config already says it
   const SoftmaxAttention* softmax = first_softmax(spec);
   const LinearMixer* linear = first_linear(spec);
-  if (linear == nullptr && spec.streams == Streams::dual) {
+  if (is_plain_orthros(config, spec)) {
     write_orthros(result, *softmax);
     return result;
   }
@@ -119,7 +140,7 @@ nlohmann::json config_for(const nlohmann::json& config, const ModelSpec& spec) {
   if (spec.streams == Streams::dual && softmax != nullptr) {
     extension["scale_offset"] = softmax->scale_offset != ScaleOffset::none;
     if (softmax->scale_offset == ScaleOffset::before_qk_norm) {
-      extension["scale_offset_placement"] = before;
+      extension[placement] = before;
     }
   }
   if (linear != nullptr) {
@@ -128,7 +149,7 @@ nlohmann::json config_for(const nlohmann::json& config, const ModelSpec& spec) {
         extension["linear"][field.name] = size;
       }
     }
-    extension["copy_query"] = name_of(linear->copy_query);
+    extension[query] = name_of(linear->copy_query);
   }
   result["orthros"] = extension;
   return result;
