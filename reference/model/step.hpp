@@ -1,0 +1,62 @@
+// One call of forward: the batch, its rows, and who watches.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "reference/model/arithmetic.hpp"
+#include "reference/model/cache.hpp"
+#include "reference/model/rows.hpp"
+
+namespace orthros {
+
+// One sequence's part of a batch: tokens to append to its cache, and where to predict.
+template <class S>
+struct Sequence {
+  Cache<S>* cache = nullptr;
+  std::span<const int64_t> tokens;
+  // Positions in the sequence (from 1, cached tokens counted) to give logits at, in any order and
+  // any number of times.
+  std::span<const int64_t> outputs;
+  // A document id per token, where the sequence packs several; empty: all belong to the document
+  // of the token before, or to one new document.
+  std::span<const int64_t> documents = {};
+};
+
+// How recurrent layers run over the new tokens: token by token, or chunk by chunk with the same
+// result up to rounding.
+enum class RecurrentForm { recurrent, chunkwise };
+
+// Called with each intermediate of a step: its name, its layer (-1 outside layers), its rows, base
+// rows before output rows.
+template <class S>
+using Observer = std::function<void(std::string_view name, int64_t layer, const Matrix<S>& rows)>;
+
+template <class S>
+struct ForwardOptions {
+  RecurrentForm form = RecurrentForm::recurrent;
+  int64_t chunk = 64;  // tokens a chunk of the chunkwise form
+  Observer<S> observer;
+};
+
+template <class S>
+struct Step {
+  const ModelSpec& spec;
+  std::span<const Sequence<S>> batch;
+  const ForwardOptions<S>& options;
+  std::vector<Row> rows;  // base rows, then output copies
+  int64_t base_rows = 0;  // rows of the base stream, which alone write caches
+
+  void observe(std::string_view name, int64_t layer, const Matrix<S>& values) const {
+    if (options.observer) options.observer(name, layer, values);
+  }
+  // The cache of a self layer (or of the shared pair, at self_layers) of the row's sequence.
+  typename Cache<S>::LayerCache& cache_of(const Row& row, int64_t layer) const {
+    return batch[static_cast<size_t>(row.sequence)].cache->layers[static_cast<size_t>(layer)];
+  }
+};
+
+}  // namespace orthros

@@ -1,0 +1,80 @@
+// Reads weights from files or draws them.
+#include "reference/model/weight_source.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "reference/spec/input_error.hpp"
+#include "reference/weights/bfloat16.hpp"
+#include "reference/weights/counter_random.hpp"
+
+namespace orthros {
+
+void RandomWeights::read(const TensorInfo& tensor, int64_t first, std::span<double> out) const {
+  const CounterRandom random(seed_, tensor.name);
+  double mean = 0.0;
+  double deviation = 1.0;
+  switch (tensor.role) {
+    case TensorRole::embedding:
+    case TensorRole::bias:
+      break;
+    case TensorRole::linear:
+    case TensorRole::convolution:
+      deviation = 1.0 / std::sqrt(static_cast<double>(tensor.shape.back()));
+      break;
+    case TensorRole::norm:
+      mean = norm_ == NormKind::zero_centred && !tensor.name.ends_with("linear_attn.norm.weight")
+                 ? 0.0
+                 : 1.0;
+      deviation = 0.1;
+      break;
+    case TensorRole::scale:
+      mean = 1.0;
+      deviation = 0.3;
+      break;
+    case TensorRole::offset:
+      deviation = 0.3;
+      break;
+    case TensorRole::decay_log:
+    case TensorRole::decay_bias:
+      deviation = 0.5;
+      break;
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    const double value = mean + deviation * random.normal(static_cast<uint64_t>(first) + i);
+    out[i] = static_cast<double>(bfloat16(value));
+  }
+}
+
+const TensorView* CheckpointWeights::find(const std::string& name) const {
+  if (const TensorView* view = files_.find(name)) return view;
+  constexpr std::string_view text = "model.";
+  if (!name.starts_with(text)) return nullptr;
+  return files_.find("model.language_model." + name.substr(text.size()));
+}
+
+void CheckpointWeights::read(const TensorInfo& tensor, int64_t first, std::span<double> out) const {
+  const TensorView* view = find(tensor.name);
+  if (view == nullptr) {
+    throw InputError(files_.file(), tensor.name, "expected this tensor, found none");
+  }
+  if (view->shape != tensor.shape) {
+    throw InputError(view->file, tensor.name,
+                     fmt::format("expected shape [{}], got [{}]", fmt::join(tensor.shape, ", "),
+                                 fmt::join(view->shape, ", ")));
+  }
+  TensorView part = *view;
+  const auto bytes = static_cast<size_t>(bits_of(view->dtype) / 8);
+  part.shape = {static_cast<int64_t>(out.size())};
+  part.bytes = view->bytes.subspan(static_cast<size_t>(first) * bytes, out.size() * bytes);
+  read_as<double>(part, out);
+}
+
+void check_tensors(const ModelSpec& spec, const TensorSource& files) {
+  const CheckpointWeights weights(files);
+  for (const TensorInfo& tensor : tensor_table(spec)) weights.read(tensor, 0, {});
+}
+
+}  // namespace orthros
