@@ -1,0 +1,328 @@
+// Builds the table of ops of a step.
+#include "sim/ops.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "reference/spec/input_error.hpp"
+
+namespace orthros {
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+int64_t narrow(int128 value) {
+  if (value > std::numeric_limits<int64_t>::max()) {
+    throw InputError("step", "", "expected sizes of one kernel within 64 bits");
+  }
+  return static_cast<int64_t>(value);
+}
+
+// Writes the ops of one step for one model on one GPU of its deployment.
+class Writer {
+ public:
+  Writer(const CountModel& model, const Deployment& deployment,
+         std::span<const PrefillChunk> prefill, const DecodeLoad& decode, std::vector<Op>& ops)
+      : model_(model), to_(deployment), prefill_(prefill), decode_(decode), ops_(ops) {
+    int128 tokens = 0;
+    for (const PrefillChunk& chunk : prefill) {
+      tokens += int128{chunk.sequences} * chunk.tokens;
+      if (chunk.logits) outputs_ += chunk.sequences;
+    }
+    // Sequence parallelism splits positions of prefill; decode rows stay on every rank.
+    base_rows_ = narrow(tokens / to_.sequence_parallel +
+                        (tokens % to_.sequence_parallel != 0 ? 1 : 0) + decode.sequences);
+    outputs_ += decode.sequences;
+  }
+
+  void write() {
+    // The embedding rows are a gather: bytes without FLOPs.
+    Op embedding = make("embedding", OpKind::elementwise, 1);
+    embedding.bytes_read = narrow(int128{base_rows_} * model_.hidden * to_.weight_bytes);
+    embedding.bytes_written = narrow(int128{base_rows_} * model_.hidden * to_.activation_bytes);
+    ops_.push_back(embedding);
+    bool shared_written = false;
+    for (const LayerGroup& group : model_.groups) {
+      if (group.kind == LayerGroup::Kind::shared_kv && !shared_written) {
+        gemm("shared_kv_proj", 1, base_rows_, 2 * kv_width(group), model_.hidden,
+             2 * int128{base_rows_} * kv_width(group) * model_.hidden, kv_written(group));
+        shared_written = true;
+      }
+      if (group.kind == LayerGroup::Kind::linear) {
+        linear_layer(group);
+      } else {
+        softmax_layer(group);
+      }
+    }
+    if (outputs_ > 0) {
+      const int64_t vocab = ceil_div(model_.vocab, to_.tensor_parallel);
+      gemm("lm_head", 1, outputs_, vocab, model_.hidden, int128{outputs_} * vocab * model_.hidden,
+           0);
+    }
+  }
+
+ private:
+  Op make(std::string_view name, OpKind kind, int64_t count) const {
+    Op op;
+    op.name = name;
+    op.kind = kind;
+    op.count = count;
+    return op;
+  }
+
+  int64_t kv_width(const LayerGroup& group) const {  // of this rank: at least one head
+    return ceil_div(group.kv_heads, to_.tensor_parallel) * (group.kv_width / group.kv_heads);
+  }
+  int64_t split(int64_t width) const { return ceil_div(width, to_.tensor_parallel); }
+  int64_t kv_written(const LayerGroup& group) const {
+    return narrow(int128{base_rows_} * 2 * kv_width(group) * to_.kv_bytes);
+  }
+
+  void gemm(std::string_view name, int64_t count, int64_t m, int64_t n, int64_t k, int128 macs,
+            int64_t cache_bytes) {
+    Op op = make(name, OpKind::gemm, count);
+    op.m = m;
+    op.n = n;
+    op.k = k;
+    op.flops = narrow(2 * macs);
+    op.bytes_read = narrow(int128{n} * k * to_.weight_bytes + int128{m} * k * to_.activation_bytes);
+    op.bytes_written = narrow(int128{m} * n * to_.activation_bytes + cache_bytes);
+    ops_.push_back(op);
+  }
+
+  // The FFN and the block's elementwise work and, with tensor parallelism, its two all-reduces.
+  void rest_of_layer(const LayerGroup& group, int64_t base_ffn_rows, int64_t copy_rows,
+                     int64_t mixer_width) {
+    const int64_t rows = base_ffn_rows + copy_rows;
+    if (rows == 0) return;
+    const int64_t width = split(group.ffn_width);
+    const int128 cell = int128{rows} * model_.hidden * width;
+    gemm("gate_up_proj", group.layers, rows, 2 * width, model_.hidden, 2 * cell, 0);
+    gemm("down_proj", group.layers, rows, model_.hidden, width, cell, 0);
+    // Two norms read x and write n, two residual adds read both and write x; RoPE and norms of q
+    // and k, or gates; SwiGLU reads two and writes one.
+    Op op = make("elementwise", OpKind::elementwise, group.layers);
+    const int128 cells = int128{rows} * to_.activation_bytes;
+    op.bytes_read = narrow(cells * (6 * model_.hidden + mixer_width + 2 * width));
+    op.bytes_written = narrow(cells * (4 * model_.hidden + mixer_width + width));
+    ops_.push_back(op);
+    if (to_.tensor_parallel > 1) {
+      // A ring moves 2 (p-1)/p of the rows' hidden vectors out of each GPU.
+      Op reduce = make("all_reduce", OpKind::communication, 2 * group.layers);
+      const int64_t p = to_.tensor_parallel;
+      reduce.sequences = 1;
+      reduce.bytes_written =
+          narrow(2 * int128{rows} * model_.hidden * to_.activation_bytes * (p - 1) / p);
+      ops_.push_back(reduce);
+    }
+  }
+
+  void softmax_layer(const LayerGroup& group) {
+    const bool shared = group.kind == LayerGroup::Kind::shared_kv;
+    const int64_t copies = model_.dual || shared ? outputs_ : 0;
+    const int64_t base = shared || group.dead_base ? 0 : base_rows_;
+    const int64_t rows = base + copies;
+    const int64_t query = split(group.query_width + group.gate_width);
+    const int64_t kv = kv_width(group);
+    if (shared) {
+      if (rows == 0) return;
+      gemm("q_proj", group.layers, rows, query, model_.hidden, int128{rows} * query * model_.hidden,
+           0);
+    } else {
+      gemm("qkv_proj", group.layers, base_rows_ + copies, query + 2 * kv, model_.hidden,
+           (int128{rows} * query + 2 * int128{base_rows_} * kv) * model_.hidden, kv_written(group));
+    }
+    prefill_attention(group);
+    decode_attention(group);
+    const int64_t out = split(group.query_width);
+    if (rows > 0) {
+      gemm("o_proj", group.layers, rows, model_.hidden, out, int128{rows} * out * model_.hidden, 0);
+    }
+    rest_of_layer(group, base, copies, query + 2 * kv);
+  }
+
+  // Base rows of the prefill pieces over their window; then, where logits are due, one output row
+  // per sequence over everything.
+  void prefill_attention(const LayerGroup& group) {
+    const bool shared = group.kind == LayerGroup::Kind::shared_kv;
+    const int64_t a = split(group.query_width);
+    const int64_t kv = kv_width(group);
+    const int64_t parts = to_.sequence_parallel;
+    Op base = make("attention", OpKind::prefill_attention, group.layers);
+    Op output = make("output_attention", OpKind::decode_attention, group.layers);
+    int128 pairs = 0, rows = 0, keys = 0, past_window = 0, hidden_pairs = 0, output_keys = 0;
+    for (const PrefillChunk& chunk : prefill_) {
+      const int128 n = chunk.sequences;
+      const int64_t reach = chunk.prefix + chunk.tokens;
+      base.sequences += chunk.sequences;
+      pairs += n * causal_pairs(chunk.prefix, chunk.tokens, group.window);
+      rows += n * chunk.tokens;
+      keys += n * (std::min(chunk.prefix, group.window - 1) + chunk.tokens);
+      hidden_pairs += n * (causal_pairs(chunk.prefix, chunk.tokens, no_window) -
+                           causal_pairs(chunk.prefix, chunk.tokens, group.window));
+      past_window += n * std::max<int64_t>(0, reach - std::max(chunk.prefix, group.window));
+      if (chunk.logits && (model_.dual || shared)) {
+        output.sequences += chunk.sequences;
+        output_keys += n * reach;
+      }
+    }
+    if (!shared && !group.dead_base && rows > 0) {
+      base.rows = narrow((rows + parts - 1) / parts);
+      base.pairs = narrow((pairs + parts - 1) / parts);
+      base.flops = narrow(4 * int128{a} * base.pairs);
+      const int128 rank_keys = (keys + parts - 1) / parts;
+      base.bytes_read =
+          narrow(int128{base.rows} * a * to_.activation_bytes + rank_keys * 2 * kv * to_.kv_bytes);
+      base.bytes_written = narrow(int128{base.rows} * a * to_.activation_bytes);
+      base.overread_flops = narrow(4 * int128{a} * past_window / parts);
+      base.overread_flops_most = narrow(4 * int128{a} * hidden_pairs / parts);
+      ops_.push_back(base);
+      if (parts > 1) exchange(group, keys, base.sequences);
+    }
+    if (output.sequences > 0) {
+      attend(output, group, narrow((output_keys + parts - 1) / parts), output_keys / parts);
+      ops_.push_back(output);
+      if (parts > 1) {  // partial softmaxes: o, max and sum in fp32
+        Op merge = make("merge_softmax", OpKind::communication, group.layers);
+        merge.sequences = 1;
+        merge.bytes_written = narrow(int128{output.sequences} * 4 * (a + 2 * group.query_heads));
+        ops_.push_back(merge);
+      }
+    }
+  }
+
+  // Sequence parallelism: a window needs w-1 keys and values of the left neighbour, full attention
+  // circulates all of them.
+  void exchange(const LayerGroup& group, int128 keys, int64_t sequences) {
+    const int64_t parts = to_.sequence_parallel;
+    const bool windowed = group.window < no_window;
+    Op op = make(windowed ? "neighbour_kv" : "ring_kv", OpKind::communication, group.layers);
+    op.sequences = windowed ? 1 : parts - 1;
+    const int128 moved =
+        windowed ? int128{sequences} * (group.window - 1) : keys * (parts - 1) / parts;
+    op.bytes_written = narrow(moved * 2 * kv_width(group) * to_.kv_bytes);
+    ops_.push_back(op);
+  }
+
+  // One query position per sequence over `keys` keys in all; `pairs` of (query, key).
+  void attend(Op& op, const LayerGroup& group, int64_t keys, int128 pairs) const {
+    const int64_t a = split(group.query_width);
+    op.rows = op.sequences;
+    op.pairs = narrow(pairs);
+    op.flops = narrow(4 * int128{a} * pairs);
+    op.bytes_read = narrow(int128{keys} * 2 * kv_width(group) * to_.kv_bytes +
+                           int128{op.sequences} * a * to_.activation_bytes);
+    op.bytes_written = narrow(int128{op.sequences} * a * to_.activation_bytes);
+  }
+
+  void decode_attention(const LayerGroup& group) {
+    if (decode_.sequences == 0) return;
+    const bool windowed = group.window_index >= 0;
+    const auto w = static_cast<size_t>(std::max(group.window_index, 0));
+    const int64_t window_keys = windowed ? decode_.window_keys[w] : decode_.keys;
+    const int64_t window_growth = windowed ? decode_.window_growth[w] : decode_.sequences;
+    const bool output = model_.dual || group.kind == LayerGroup::Kind::shared_kv;
+    const bool base = group.kind == LayerGroup::Kind::softmax && !group.dead_base;
+    Op op = make(output && base ? "dual_attention" : "attention", OpKind::decode_attention,
+                 group.layers);
+    op.sequences = decode_.sequences;
+    const int64_t keys = output ? decode_.keys : window_keys;
+    const int64_t growth = output ? decode_.sequences : window_growth;
+    attend(op, group, keys, int128{output ? decode_.keys : 0} + (base ? window_keys : 0));
+    const int64_t a = split(group.query_width);
+    op.flops_growth = 4 * a * ((output ? decode_.sequences : 0) + (base ? window_growth : 0));
+    op.bytes_growth = growth * 2 * kv_width(group) * to_.kv_bytes;
+    if (!output && windowed) {
+      op.overread_bytes = (decode_.sequences - window_growth) * 2 * kv_width(group) * to_.kv_bytes;
+    }
+    ops_.push_back(op);
+  }
+
+  void linear_layer(const LayerGroup& group) {
+    const int64_t copies = model_.dual ? outputs_ : 0;
+    const int64_t base = group.dead_base ? 0 : base_rows_;
+    const int64_t rows = base + copies;
+    const int64_t keys = split(group.key_heads * group.key_width);
+    const int64_t values = split(group.value_heads * group.value_width);
+    const int64_t heads = split(group.value_heads);
+    const int64_t hidden = model_.hidden;
+    int64_t decay = 0;      // columns of the projections of decay and write strength
+    int128 decay_macs = 0;  // per row
+    if (group.recurrence == Recurrence::gated_delta) decay = 2 * heads;
+    if (group.recurrence == Recurrence::gated_retention) decay = heads;
+    decay_macs = int128{decay} * hidden;
+    if (group.recurrence == Recurrence::gated_linear) {
+      decay = group.gate_rank;
+      decay_macs = int128{hidden + keys} * group.gate_rank;
+    }
+    // Base rows project q, k, v, the gate and the decay; copies q and the gate.
+    gemm("in_proj", group.layers, base_rows_ + copies, 2 * keys + 2 * values + decay, hidden,
+         int128{base_rows_} * (int128{keys + values} * hidden + decay_macs) +
+             int128{rows} * (keys + values) * hidden,
+         0);
+    recurrence(group, copies);
+    if (rows > 0) {
+      gemm("out_proj", group.layers, rows, hidden, values, int128{rows} * values * hidden, 0);
+    }
+    rest_of_layer(group, base, copies, 2 * keys + 2 * values);
+  }
+
+  // Convolution, state update and read, one fused op for prefill pieces and one for decode.
+  void recurrence(const LayerGroup& group, int64_t copies) {
+    const int64_t p = to_.tensor_parallel;
+    const int64_t conv = split(group.conv_channels()) * group.conv_width;
+    const int64_t state = split(group.value_heads) * group.key_width * group.value_width;
+    const int64_t row_width =
+        split(2 * group.key_heads * group.key_width + 2 * group.value_heads * group.value_width);
+    const int64_t taps = split(group.conv_channels()) * std::max<int64_t>(group.conv_width - 1, 0);
+    const int64_t kept = state * to_.state_bytes + taps * to_.activation_bytes;
+    Op chunked = make("chunk_scan", OpKind::recurrence, group.layers);
+    int128 macs = 0, rows = 0;
+    int64_t prefill_copies = 0;
+    for (const PrefillChunk& chunk : prefill_) {
+      chunked.sequences += chunk.sequences;
+      rows += int128{chunk.sequences} * chunk.tokens;
+      macs += chunk.sequences *
+              recurrence_macs(group, chunk.tokens, to_.prefill_form, to_.recurrent_chunk) / p;
+      if (chunk.logits && copies > 0) prefill_copies += chunk.sequences;
+    }
+    if (rows > 0) {
+      macs += rows * conv + int128{prefill_copies} * state;
+      const int128 parts = to_.sequence_parallel;
+      chunked.flops = narrow(2 * macs / parts);
+      chunked.bytes_read = narrow(rows * row_width * to_.activation_bytes / parts +
+                                  int128{chunked.sequences} * kept);
+      chunked.bytes_written = chunked.bytes_read;
+      ops_.push_back(chunked);
+    }
+    if (decode_.sequences == 0) return;
+    Op step = make("recurrent_step", OpKind::recurrence, group.layers);
+    step.sequences = decode_.sequences;
+    const int128 n = decode_.sequences;
+    const int128 once = recurrence_macs(group, 1, RecurrentForm::recurrent, 1) / p;
+    step.flops = narrow(2 * n * (once + conv + (copies > 0 ? state : 0)));
+    step.bytes_read = narrow(n * (kept + row_width * to_.activation_bytes));
+    step.bytes_written = step.bytes_read;
+    ops_.push_back(step);
+  }
+
+  const CountModel& model_;
+  const Deployment& to_;
+  std::span<const PrefillChunk> prefill_;
+  const DecodeLoad& decode_;
+  std::vector<Op>& ops_;
+  int64_t base_rows_ = 0;
+  int64_t outputs_ = 0;
+};
+
+}  // namespace
+
+void append_ops(const CountModel& model, const Deployment& deployment,
+                std::span<const PrefillChunk> prefill, const DecodeLoad& decode,
+                std::vector<Op>& ops) {
+  Writer(model, deployment, prefill, decode, ops).write();
+}
+
+}  // namespace orthros

@@ -1,0 +1,62 @@
+// The table of ops of one engine step: what runs, how large it is, what it moves.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/counts.hpp"
+#include "sim/op.hpp"
+
+namespace orthros {
+
+// How a model is laid out over GPUs and stored. Sizes of ops are per GPU.
+struct Deployment {
+  int64_t tensor_parallel = 1;    // heads and FFN split; KV heads fewer than ranks are replicated
+  int64_t sequence_parallel = 1;  // prefill: positions split
+  int64_t weight_bytes = 2;       // per element: 2 bf16, 1 fp8
+  int64_t kv_bytes = 2;
+  int64_t activation_bytes = 2;
+  int64_t state_bytes = 4;  // fp32 recurrent state
+  RecurrentForm prefill_form = RecurrentForm::chunkwise;
+  int64_t recurrent_chunk = default_chunk;
+
+  int64_t gpus() const { return tensor_parallel * sequence_parallel; }
+};
+
+// `sequences` equal pieces of prompts: `tokens` appended after `prefix` cached ones each.
+struct PrefillChunk {
+  int64_t sequences = 1;
+  int64_t prefix = 0;
+  int64_t tokens = 0;
+  bool logits = true;  // the prompt ends here, so its last position gives a token
+};
+
+// The sequences that decode one token each in a step. n of a sequence: the keys its new token sees,
+// itself included.
+struct DecodeLoad {
+  int64_t sequences = 0;
+  int64_t keys = 0;                                   // sum of n
+  std::array<int64_t, most_windows> window_keys{};    // sum of min(n, w), by CountModel::windows
+  std::array<int64_t, most_windows> window_growth{};  // sequences with n < w
+  int64_t steady_steps = longest_sequence;            // steps until window_growth changes
+
+  void add(const CountModel& model, int64_t n, int64_t sequences_at_n = 1);
+  // The load `steps` steps later, steps <= steady_steps. Only steady_steps must be found anew
+  // (next_change) where a window has just filled.
+  DecodeLoad after(int64_t steps) const;
+};
+
+DecodeLoad uniform_decode(const CountModel& model, int64_t batch, int64_t n);
+DecodeLoad decode_load(const CountModel& model, std::span<const int64_t> contexts);
+
+// Appends the ops of a step that runs these prefill pieces and decodes this load together; linear
+// layers see all their rows at once and read their weights once. Under dual streams base and output
+// rows share weights, and decode's two reads of the cache are fused (KV moves once). Sizes past 64
+// bits are an InputError.
+void append_ops(const CountModel& model, const Deployment& deployment,
+                std::span<const PrefillChunk> prefill, const DecodeLoad& decode,
+                std::vector<Op>& ops);
+
+}  // namespace orthros

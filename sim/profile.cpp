@@ -1,0 +1,32 @@
+// Resolves profiles on hardware.
+#include "sim/profile.hpp"
+
+namespace orthros {
+
+std::optional<OpKind> op_kind_of(std::string_view name) {
+  for (int i = 0; i < op_kinds; ++i) {
+    if (name_of(static_cast<OpKind>(i)) == name) return static_cast<OpKind>(i);
+  }
+  return std::nullopt;
+}
+
+Timing timing_on(const Profile& profile, const Hardware& hardware, int64_t weight_bytes) {
+  Timing timing;
+  timing.step = profile.step;
+  for (int i = 0; i < op_kinds; ++i) {
+    const auto kind = static_cast<OpKind>(i);
+    if (!profile.law(kind)) continue;
+    Law law = *profile.law(kind);
+    const bool link = kind == OpKind::communication;
+    const bool fp8 = kind == OpKind::gemm && weight_bytes == 1;
+    const double bandwidth = link ? hardware.link_bandwidth : hardware.memory_bandwidth;
+    law.rate *= fp8 ? hardware.fp8_rate : hardware.bf16_rate;
+    law.bandwidth *= bandwidth;
+    for (MemoryTier& tier : law.tiers) tier.bandwidth *= bandwidth;
+    if (link) law.latency_s += hardware.link_latency_s;
+    timing.laws[static_cast<size_t>(i)] = law;
+  }
+  return timing;
+}
+
+}  // namespace orthros

@@ -1,0 +1,59 @@
+// Profile: how far software gets on a GPU; turns ops into seconds.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/hardware.hpp"
+#include "sim/law.hpp"
+
+namespace orthros {
+
+// What a step costs outside its kernels: the scheduler, sampling, the step's launch.
+struct StepSoftware {
+  double per_step_s = 0.0;
+  double per_sequence_s = 0.0;  // of each sequence that gives a token
+  double per_token_s = 0.0;     // of each prefilled token
+};
+
+// Laws hold rates as fractions of the hardware's dense peak and bandwidths as fractions of its
+// memory's (communication: of its link's). A kind without a law takes no time.
+struct Profile {
+  std::string name;  // of the file
+  std::string description;
+  std::string caveat;     // one line, printed with every result
+  std::string fitted_on;  // hardware; empty: none
+  std::array<std::optional<Law>, op_kinds> laws;
+  StepSoftware step;
+  nlohmann::ordered_json provenance;  // where each number came from
+
+  const std::optional<Law>& law(OpKind kind) const { return laws[static_cast<size_t>(kind)]; }
+  std::optional<Law>& law(OpKind kind) { return laws[static_cast<size_t>(kind)]; }
+};
+
+// By name or path among scenarios/profiles/. Throws InputError naming file and field.
+Profile load_profile(std::string_view name_or_path);
+nlohmann::ordered_json to_json(const Profile& profile);
+nlohmann::ordered_json to_json(const Law& law);
+// Whole or not at all.
+void save_profile(const Profile& profile, const std::filesystem::path& path);
+
+// A profile's laws in FLOP/s and bytes/s of one GPU. weight_bytes 1 (fp8) takes the fp8 peak for
+// linear layers.
+struct Timing {
+  std::array<Law, op_kinds> laws;
+  StepSoftware step;
+
+  const Law& law(OpKind kind) const { return laws[static_cast<size_t>(kind)]; }
+};
+Timing timing_on(const Profile& profile, const Hardware& hardware, int64_t weight_bytes);
+
+// Kinds as profiles and command lines write them: gemm, prefill-attention, decode-attention,
+// recurrence, elementwise, communication.
+std::optional<OpKind> op_kind_of(std::string_view name);
+
+}  // namespace orthros

@@ -1,0 +1,51 @@
+// StepCost: the seconds of an engine step, alone or summed over a run of decode steps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/counts.hpp"
+#include "sim/ops.hpp"
+#include "sim/profile.hpp"
+
+namespace orthros {
+
+// One model on one deployment with one profile on one GPU type. Immutable and cheap to ask: a
+// question costs about a microsecond and allocates nothing once a thread has asked before.
+class StepCost {
+ public:
+  StepCost(CountModel model, const Deployment& deployment, const Profile& profile,
+           const Hardware& hardware);
+
+  // A step that runs these prefill pieces and one decode token for each sequence of `decode`.
+  // Every kernel in turn, plus the step's software cost. 0 for a step with nothing in it.
+  double seconds(std::span<const PrefillChunk> prefill, const DecodeLoad& decode) const;
+
+  // Decode alone: `steps` steps, the first at `load`, each later one with every context one longer.
+  // Within load.steady_steps (else split there); a sum over pieces in which every kernel is affine
+  // in the step, exact up to rounding.
+  double decode_seconds(const DecodeLoad& load, int64_t steps) const;
+
+  // The most steps (at most `limit`) of such a run that end within `seconds`.
+  int64_t decode_steps_within(const DecodeLoad& load, int64_t limit, double seconds) const;
+
+  // Decode of `batch` equal sequences at n, n+1, .. n+steps-1, split where windows fill.
+  double uniform_decode_seconds(int64_t batch, int64_t n, int64_t steps) const;
+
+  double op_seconds(const Op& op) const;  // of all its `count` launches
+  double op_sum_seconds(const Op& op, int64_t steps) const;
+
+  const CountModel& model() const { return model_; }
+  const Deployment& deployment() const { return deployment_; }
+  const Timing& timing() const { return timing_; }
+
+ private:
+  double software_seconds(std::span<const PrefillChunk> prefill, const DecodeLoad& decode) const;
+
+  CountModel model_;
+  Deployment deployment_;
+  Timing timing_;
+};
+
+}  // namespace orthros
