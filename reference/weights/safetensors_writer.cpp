@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "reference/weights/output_file.hpp"
+#include "reference/spec/output_file.hpp"
 #include "reference/weights/safetensors.hpp"
 
 namespace orthros {

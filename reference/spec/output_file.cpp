@@ -1,5 +1,5 @@
 // Writes beside the target and renames.
-#include "reference/weights/output_file.hpp"
+#include "reference/spec/output_file.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -61,6 +61,12 @@ void OutputFile::commit() {
   if (std::fclose(stream_.release()) != 0) refuse(target_, errno);
   if (std::rename(partial_.c_str(), target_.c_str()) != 0) refuse(target_, errno);
   partial_.clear();
+}
+
+void write_text_file(const fs::path& target, std::string_view text) {
+  OutputFile file(target);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
 }
 
 }  // namespace orthros

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string_view>
 
 namespace orthros {
 
@@ -32,5 +33,8 @@ class OutputFile {
   std::filesystem::path partial_;  // empty when there is nothing to remove
   std::unique_ptr<std::FILE, Close> stream_;
 };
+
+// A whole file of this text. Throws InputError naming the target.
+void write_text_file(const std::filesystem::path& target, std::string_view text);
 
 }  // namespace orthros
