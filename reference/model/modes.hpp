@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "reference/model/forward.hpp"
+#include "reference/model/forward_chunked.hpp"
 
 namespace orthros {
 
@@ -33,11 +34,15 @@ struct Loss {
 };
 
 // Cross-entropy at `positions`, each predicting the token behind it; the last token's position
-// predicts `end`. Throws InputError where nothing is predicted.
+// predicts `end`. Throws InputError where nothing is predicted, or `end` is no id.
 template <class S, Fault F = configured_fault>
 Loss loss_at(const Model<S>& model, std::span<const int64_t> tokens, std::vector<int64_t> positions,
              std::optional<int64_t> end, const ForwardOptions<S>& options = {}) {
   if (positions.empty()) throw InputError("loss", "positions", "expected at least one, got none");
+  if (end && (*end < 0 || *end >= model.spec.vocab)) {
+    throw InputError(
+        "end", "", fmt::format("expected an id from 0 to {}, got {}", model.spec.vocab - 1, *end));
+  }
   Cache<S> cache(model.spec);
   const Logits<S> logits = forward<S, F>(model, cache, tokens, positions, options);
   Loss loss{std::move(positions), {}};
@@ -80,38 +85,6 @@ Loss fine_tune(const Model<S>& model, std::span<const int64_t> tokens, int64_t p
                        options);
 }
 
-// Appends `tokens` to the cache, `chunk` at a time (0: in one), with outputs (positions in the
-// whole sequence, any order) taken in the chunk that holds their token. Result: a row for each
-// output, in the order asked.
-template <class S, Fault F = configured_fault>
-Logits<S> forward_chunked(const Model<S>& model, Cache<S>& cache, std::span<const int64_t> tokens,
-                          std::span<const int64_t> outputs, int64_t chunk,
-                          const ForwardOptions<S>& options = {}) {
-  const auto count = static_cast<int64_t>(tokens.size());
-  if (chunk <= 0 || chunk >= count) return forward<S, F>(model, cache, tokens, outputs, options);
-  check_sequence(model.spec, Sequence<S>{&cache, tokens, outputs});
-  Logits<S> result(static_cast<int64_t>(outputs.size()), model.spec.vocab);
-  for (int64_t begin = 0; begin < count; begin += chunk) {
-    const int64_t before = cache.length();
-    const int64_t size = std::min(chunk, count - begin);
-    std::vector<int64_t> here;
-    std::vector<int64_t> rows;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const bool first_chunk_takes_past = begin == 0 && outputs[i] <= before;
-      if (first_chunk_takes_past || (outputs[i] > before && outputs[i] <= before + size)) {
-        here.push_back(outputs[i]);
-        rows.push_back(static_cast<int64_t>(i));
-      }
-    }
-    const auto part = tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(size));
-    const Logits<S> logits = forward<S, F>(model, cache, part, here, options);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      result.row(rows[i]) = logits.row(static_cast<int64_t>(i));
-    }
-  }
-  return result;
-}
-
 // Prefill: the prompt builds memory, its last position predicts. Result: 1 x vocab.
 template <class S, Fault F = configured_fault>
 Logits<S> prefill(const Model<S>& model, Cache<S>& cache, std::span<const int64_t> prompt,
@@ -139,17 +112,19 @@ int64_t argmax(const Matrix<A>& logits, int64_t row) {
 }
 
 // Greedy: at most `count` tokens (one prefill and count - 1 decode steps), fewer where one of
-// spec.eos comes up; that one is the last of the result.
+// spec.eos comes up; that one is the last of the result. `on_token` hears of each as it comes.
 template <class S, Fault F = configured_fault>
 std::vector<int64_t> generate(const Model<S>& model, Cache<S>& cache,
                               std::span<const int64_t> prompt, int64_t count, int64_t chunk = 0,
-                              const ForwardOptions<S>& options = {}) {
+                              const ForwardOptions<S>& options = {},
+                              const std::function<void(int64_t)>& on_token = {}) {
   std::vector<int64_t> generated;
   if (count <= 0) return generated;
   Logits<S> logits = prefill<S, F>(model, cache, prompt, chunk, options);
   while (true) {
     const int64_t token = argmax(logits, 0);
     generated.push_back(token);
+    if (on_token) on_token(token);
     const auto& eos = model.spec.eos;
     const bool ended = std::find(eos.begin(), eos.end(), token) != eos.end();
     if (ended || static_cast<int64_t>(generated.size()) >= count) return generated;

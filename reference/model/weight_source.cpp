@@ -48,15 +48,15 @@ void RandomWeights::read(const TensorInfo& tensor, int64_t first, std::span<doub
   }
 }
 
-const TensorView* CheckpointWeights::find(const std::string& name) const {
-  if (const TensorView* view = files_.find(name)) return view;
+const TensorView* find_tensor(const TensorSource& files, const std::string& name) {
+  if (const TensorView* view = files.find(name)) return view;
   constexpr std::string_view text = "model.";
   if (!name.starts_with(text)) return nullptr;
-  return files_.find("model.language_model." + name.substr(text.size()));
+  return files.find("model.language_model." + name.substr(text.size()));
 }
 
 void CheckpointWeights::read(const TensorInfo& tensor, int64_t first, std::span<double> out) const {
-  const TensorView* view = find(tensor.name);
+  const TensorView* view = find_tensor(files_, tensor.name);
   if (view == nullptr) {
     throw InputError(files_.file(), tensor.name, "expected this tensor, found none");
   }

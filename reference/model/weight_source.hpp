@@ -35,16 +35,18 @@ class RandomWeights : public WeightSource {
   NormKind norm_;
 };
 
-// A checkpoint's tensors under their own names, or with "model.language_model." in place of
-// "model." as multimodal checkpoints have them.
+// A checkpoint's tensor under its own name, or with "model.language_model." in place of "model." as
+// multimodal checkpoints have it; null where there is neither.
+const TensorView* find_tensor(const TensorSource& files, const std::string& name);
+
+// A checkpoint's tensors, as find_tensor finds them.
 class CheckpointWeights : public WeightSource {
  public:
   explicit CheckpointWeights(const TensorSource& files) : files_(files) {}
   void read(const TensorInfo& tensor, int64_t first, std::span<double> out) const override;
-  bool has(const std::string& name) const override { return find(name) != nullptr; }
+  bool has(const std::string& name) const override { return find_tensor(files_, name) != nullptr; }
 
  private:
-  const TensorView* find(const std::string& name) const;
   const TensorSource& files_;
 };
 
