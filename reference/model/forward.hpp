@@ -51,7 +51,9 @@ class Forward {
       const Row& row = step_.rows[r];
       const Cache<S>& cache = *step_.batch[static_cast<size_t>(row.sequence)].cache;
       const int64_t token = cache.tokens[static_cast<size_t>(row.entry)];
-      x.row(static_cast<int64_t>(r)) = model_.embedding.row(token);
+      for (int64_t i = 0; i < x.cols(); ++i) {
+        x(static_cast<int64_t>(r), i) = entering(model_.embedding(token, i), row);
+      }
     }
     step_.observe("embedding", -1, x);
     return x;

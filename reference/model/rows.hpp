@@ -17,4 +17,11 @@ struct Row {
   Stream stream = Stream::base;
 };
 
+// An embedding's value as it enters a row's stream. A scalar that tells streams apart (the tracing
+// one) has an overload of its own.
+template <class S>
+const S& entering(const S& value, const Row&) {
+  return value;
+}
+
 }  // namespace orthros
