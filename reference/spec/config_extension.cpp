@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "reference/spec/config.hpp"
+
 namespace orthros {
 namespace {
 
@@ -70,7 +72,7 @@ void write_orthros(nlohmann::json& config, const SoftmaxAttention& softmax) {
   config["architectures"] = {"OrthrosForCausalLM"};
   config["sliding_window"] = *softmax.window;
   config["scale_offset"] = softmax.scale_offset != ScaleOffset::none;
-  for (const char* stale : {placement, "qk_norm", "orthros"}) config.erase(stale);
+  for (const char* stale : {placement, "qk_norm"}) config.erase(stale);
   if (softmax.scale_offset == ScaleOffset::before_qk_norm) config[placement] = before;
   if (!softmax.qk_norm) config["qk_norm"] = false;
 }
@@ -127,8 +129,10 @@ ModelSpec with_extension(const ModelSpec& spec, const JsonFields& config) {
 
 nlohmann::json config_for(const nlohmann::json& config, const ModelSpec& spec) {
   nlohmann::json result = config;
+  result.erase("orthros");
+  const ModelSpec base = spec_from_config(result, spec.source);
+  if (base.layers == spec.layers && base.streams == spec.streams) return result;
   const std::string name = architecture_of(spec);
-  if (name == "mixed") return result;  // no transform makes it: the config already says it
   const SoftmaxAttention* softmax = first_softmax(spec);
   const LinearMixer* linear = first_linear(spec);
   if (is_plain_orthros(config, spec)) {
