@@ -40,7 +40,7 @@ Shapes shapes_in(const std::string& golden) {
 TEST(tensor_table, names_and_shapes_are_those_of_the_golden_checkpoints) {
   for (const char* golden : golden_names) {
     const Shapes expected = shapes_in(golden);
-    EXPECT_GT(expected.size(), 20u) << golden;
+    EXPECT_GE(expected.size(), 20u) << golden;
     EXPECT_EQ(shapes_of(read(golden_config(golden))), expected) << golden;
   }
 }
