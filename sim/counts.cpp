@@ -64,6 +64,23 @@ int128 group_macs(const LayerGroup& group, bool dual, int64_t prefix, int64_t to
   return group.layers * macs;
 }
 
+// Lengths of the runs of tokens between places where an output copy reads a linear layer's state:
+// behind each output position within the new tokens.
+std::vector<int64_t> uncut_lengths(int64_t prefix, int64_t tokens,
+                                   std::span<const int64_t> output_positions) {
+  std::vector<int64_t> ends(output_positions.begin(), output_positions.end());
+  ends.push_back(prefix + tokens);
+  std::sort(ends.begin(), ends.end());
+  std::vector<int64_t> lengths;
+  int64_t begin = prefix;
+  for (int64_t end : ends) {
+    if (end <= begin || end > prefix + tokens) continue;
+    lengths.push_back(end - begin);
+    begin = end;
+  }
+  return lengths;
+}
+
 }  // namespace
 
 int128 causal_pairs(int64_t prefix, int64_t tokens, int64_t window) {
@@ -103,7 +120,17 @@ int128 forward_macs(const CountModel& model, int64_t prefix, int64_t tokens,
     check_length(position, "output position");
     outputs.position_sum += position;
   }
-  return forward_macs(model, prefix, tokens, outputs, form, chunk);
+  int128 macs = forward_macs(model, prefix, tokens, outputs, form, chunk);
+  if (!model.dual || form == RecurrentForm::recurrent) return macs;
+  const std::vector<int64_t> lengths = uncut_lengths(prefix, tokens, output_positions);
+  for (const LayerGroup& group : model.groups) {
+    if (group.kind != LayerGroup::Kind::linear) continue;
+    macs -= group.layers * recurrence_macs(group, tokens, form, chunk);
+    for (int64_t length : lengths) {
+      macs += group.layers * recurrence_macs(group, length, form, chunk);
+    }
+  }
+  return macs;
 }
 
 int128 prefill_macs(const CountModel& model, int64_t input, RecurrentForm form, int64_t chunk) {

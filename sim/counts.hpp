@@ -8,13 +8,10 @@
 #include <vector>
 
 #include "reference/spec/model_spec.hpp"
+#include "reference/spec/recurrent_form.hpp"
 #include "reference/spec/wide_int.hpp"
 
 namespace orthros {
-
-// How a linear layer's state is advanced. recurrent: token by token, as decode does. chunkwise: in
-// chunks of C tokens, as prefill kernels do (DESIGN: "What a cost is").
-enum class RecurrentForm { recurrent, chunkwise };
 
 // C of the chunkwise form in the kernels that are used (flash-linear-attention).
 constexpr int64_t default_chunk = 64;
@@ -101,12 +98,14 @@ int128 causal_pairs(int64_t prefix, int64_t tokens, int64_t window);
 
 // MACs of forward(): `tokens` appended after `prefix`, logits at `outputs`. Counted: linear layers,
 // convolutions (all taps), QK, PV, state update and read; nothing elementwise. Under one stream
-// outputs add the head (and a decoder-decoder's cross layers); under two also the copies. Throws
+// outputs add the head (and a decoder-decoder's cross layers); under two also the copies. Chunks
+// are counted from the first of `tokens` on, as where the only output is at the end. Throws
 // InputError if a length is negative or past longest_sequence.
 int128 forward_macs(const CountModel& model, int64_t prefix, int64_t tokens,
                     const OutputSet& outputs, RecurrentForm form, int64_t chunk = default_chunk);
 
-// The same with the output positions themselves (1-based, absolute).
+// The same with the output positions themselves (1-based, absolute): under two streams a copy reads
+// the state right behind its token, so that a chunk ends there.
 int128 forward_macs(const CountModel& model, int64_t prefix, int64_t tokens,
                     std::span<const int64_t> output_positions, RecurrentForm form,
                     int64_t chunk = default_chunk);

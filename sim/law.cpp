@@ -105,7 +105,7 @@ Law::Parts Law::parts(const Op& op, double step) const {
                        step * static_cast<double>(op.bytes_growth) +
                        window_overread * static_cast<double>(op.overread_bytes);
   return {rate > 0.0 ? flops / rate : 0.0, memory_seconds(bytes),
-          per_sequence_s * static_cast<double>(op.sequences)};
+          per_sequence_s * std::max(0.0, static_cast<double>(op.sequences) - free_sequences)};
 }
 
 double Law::combined(const Parts& p) const {

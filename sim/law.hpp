@@ -34,7 +34,7 @@ struct MemoryTier {
 };
 
 // seconds of a launch = launch + (max of parts + overlap_loss x (their sum - max)) x shape factor;
-// parts: FLOPs / rate, bytes through the tiers, sequences x per_sequence. overlap_loss 0 is a
+// parts: FLOPs / rate, bytes through the tiers, sequences x per_sequence.  overlap_loss 0 is a
 // roofline, 1 is plain addition. Rates are in FLOP/s and bytes/s here; a Profile holds the same
 // struct with both as fractions of the hardware's peak and bandwidth.
 struct Law {
@@ -43,7 +43,8 @@ struct Law {
   double bandwidth = 0.0;         // beyond the tiers; 0: moving takes no time
   std::vector<MemoryTier> tiers;  // ascending
   double overlap_loss = 0.0;
-  double per_sequence_s = 0.0;
+  double per_sequence_s = 0.0;   // of each sequence beyond free_sequences
+  double free_sequences = 0.0;   // that fill the GPU's first wave
   double window_overread = 0.0;  // keys that a windowed kernel visits per row beyond the window
   double latency_s = 0.0;        // communication: per message
   ShapeFactor shape;

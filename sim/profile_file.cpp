@@ -59,6 +59,7 @@ Law read_law(const JsonFields& fields) {
   law.bandwidth = non_negative(fields, "bandwidth");
   law.overlap_loss = non_negative(fields, "overlap_loss");
   law.per_sequence_s = non_negative(fields, "per_sequence_s");
+  law.free_sequences = non_negative(fields, "free_sequences");
   law.window_overread = non_negative(fields, "window_overread");
   law.latency_s = non_negative(fields, "latency_s");
   if (law.overlap_loss > 1.0) fields.fail("overlap_loss", "expected 0 to 1");
@@ -120,6 +121,7 @@ nlohmann::ordered_json to_json(const Law& law) {
   }
   put("overlap_loss", law.overlap_loss);
   put("per_sequence_s", law.per_sequence_s);
+  put("free_sequences", law.free_sequences);
   put("window_overread", law.window_overread);
   put("latency_s", law.latency_s);
   if (!law.shape.terms.empty()) {

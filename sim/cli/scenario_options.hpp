@@ -1,48 +1,42 @@
 // Options that several verbs share: model, architectures, hardware, profile, deployment, output.
 #pragma once
 
-#include <boost/program_options.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "reference/spec/architecture.hpp"
-#include "sim/cli/verb.hpp"
-#include "sim/hardware.hpp"
+#include "reference/cli_support/options.hpp"
+#include "reference/spec/model_spec.hpp"
+#include "sim/csv.hpp"
 #include "sim/ops.hpp"
-#include "sim/profile.hpp"
 
 namespace orthros::cli {
 
-namespace po = boost::program_options;
-
-// Adds --model, --arch, --window, --hardware, --profile, --tensor-parallel, --sequence-parallel,
-// --weights, --kv, --skip-dead, --json, --csv, --help.
-void add_scenario_options(po::options_description& options);
-
-// Parses; refuses positional and unknown arguments. Empty where --help was given, and printed.
-std::optional<po::variables_map> parse_verb(const Arguments& arguments,
-                                            const po::options_description& options,
-                                            const char* usage, const char* notes);
+// --model, --arch, --window.
+void add_model_options(po::options_description& options);
+// --hardware, --profile, --tensor-parallel, --sequence-parallel, --weights, --kv.
+void add_hardware_options(po::options_description& options);
+// --json, --csv.
+void add_format_options(po::options_description& options);
 
 enum class Format { table, json, csv };
 Format format_of(const po::variables_map& given);
 
-// A size option that must be there.
-int64_t size_option(const po::variables_map& given, const char* name);
-std::optional<int64_t> optional_size(const po::variables_map& given, const char* name);
-std::string text_option(const po::variables_map& given, const char* name);
-
-// The model's spec in each architecture asked for: names, or "all" for every one that the model can
-// be turned into. Without --arch, what the model is.
+// The model's spec in each architecture that --arch names: a list, or "all" for every one that the
+// model can be turned into; without it, what the model is. --window as spec_in_architecture has it.
 struct ArchitectureModel {
   std::string name;
   ModelSpec spec;
 };
-std::vector<ArchitectureModel> architectures_of(const ModelSpec& spec, const std::string& names,
-                                                std::optional<int64_t> window);
-std::vector<std::string> split_list(std::string_view option, std::string_view text);
+std::vector<ArchitectureModel> architectures_of(const po::variables_map& given,
+                                                const ModelSpec& spec);
+
+// What reports call a model: its own name, or the text that found it.
+std::string model_name(const po::variables_map& given, const ModelSpec& spec);
 
 Deployment deployment_of(const po::variables_map& given);
+
+// --where COLUMN=VALUE, repeatable: keeps the rows that read so.
+void add_where_option(po::options_description& options);
+void apply_where(const po::variables_map& given, CsvTable& table);
 
 }  // namespace orthros::cli

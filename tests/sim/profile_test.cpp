@@ -11,6 +11,7 @@
 #include "reference/spec/json_fields.hpp"
 #include "reference/spec/scenario_files.hpp"
 #include "sim/fit_paper.hpp"
+#include "tests/sim/specs.hpp"
 
 namespace orthros {
 namespace {
@@ -34,10 +35,14 @@ TEST(sim_profile, every_shipped_hardware_and_profile_loads) {
     const Profile profile = load_profile(name);
     EXPECT_FALSE(profile.caveat.empty());
     EXPECT_FALSE(profile.provenance.empty());
-    for (const auto& law : profile.laws) {
-      if (law) {
-        EXPECT_LE(law->rate, 1.0) << "faster than the dense peak";
-      }
+    // No linear layer or attention runs faster than the dense peak, however large.
+    const Hardware hardware = load_hardware("h100-sxm");
+    const StepCost cost(count_model(test::preset("qwen3-8b", "transformer")), {}, profile,
+                        hardware);
+    for (int64_t input : {128, 4096, 131072, 1048576}) {
+      const CostPoint point = cost_point(cost, hardware, {input, 1, 1});
+      EXPECT_GE(point.latency.ttft_s,
+                static_cast<double>(point.flops.prefill) / hardware.bf16_rate);
     }
   }
 }

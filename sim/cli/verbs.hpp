@@ -1,0 +1,12 @@
+// The verbs of orthros-sim: one file each.
+#pragma once
+
+#include "reference/cli_support/program.hpp"
+
+namespace orthros::cli {
+
+int run_cost(const Arguments& arguments);
+int run_fit(const Arguments& arguments);
+int run_validate(const Arguments& arguments);
+
+}  // namespace orthros::cli

@@ -1,0 +1,105 @@
+// Gathers figures from the paper and from measured tables.
+#include "sim/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reference/spec/architecture.hpp"
+#include "reference/spec/config.hpp"
+#include "reference/spec/json_fields.hpp"
+#include "reference/spec/scenario_files.hpp"
+#include "sim/fit_kernels.hpp"
+#include "sim/fit_paper.hpp"
+
+namespace orthros {
+
+bool Figure::within() const {
+  return !bound || std::abs(error()) <= *bound;
+}
+
+std::vector<Figure> table4_figures(const PaperTable& table, const Profile& profile) {
+  const Hardware hardware = load_hardware(table.hardware);
+  std::vector<Figure> figures;
+  for (const PaperRow& row : table.rows) {
+    const CostLatency latency = predict(row, profile, hardware).latency;
+    const auto add = [&](const char* what, double reported, double predicted, double bound) {
+      Figure figure{
+          "Table 4",
+          fmt::format("{} {}/{} {}", row.arch, row.request.input, row.request.output, what),
+          profile.name,
+          reported,
+          predicted,
+          std::nullopt,
+          row.fitted};
+      if (!row.fitted) figure.bound = bound;
+      figures.push_back(figure);
+    };
+    if (row.ttft_s) add("TTFT s", *row.ttft_s, latency.ttft_s, table.ttft_bound);
+    add("end to end s", row.e2e_s, latency.e2e_s, table.e2e_bound_of(row));
+    if (row.fitted) {
+      add("decode tok/s", row.decode_tokens_per_s, *latency.decode_tokens_per_s, 0.0);
+    }
+  }
+  return figures;
+}
+
+std::vector<Figure> figure4_figures() {
+  const std::filesystem::path path = scenario_path("paper", "figure4");
+  const nlohmann::json json = read_json_file(path);
+  const JsonFields fields(json, path.string());
+  const Hardware hardware = load_hardware(fields.required_text("hardware"));
+  const Profile profile = load_profile(fields.required_text("profile"));
+  const ModelSpec spec = load_model_spec(fields.required_text("model"));
+  const nlohmann::json* rows = fields.raw("rows");
+  if (rows == nullptr || !rows->is_array()) fields.fail("rows", "expected an array");
+  std::vector<Figure> figures;
+  for (const nlohmann::json& entry : *rows) {
+    const JsonFields row(entry, path.string(), "rows[].");
+    Deployment to;
+    to.sequence_parallel = row.required_integer("sequence_parallel");
+    const CostRequest request{row.required_integer("input"), 1, 1};
+    check_request(request);
+    const auto ttft = [&](const char* architecture) {
+      ArchitectureRequest wanted;
+      wanted.name = architecture;
+      const StepCost cost(count_model(to_architecture(spec, wanted)), to, profile, hardware);
+      return cost_point(cost, hardware, request).latency.ttft_s;
+    };
+    figures.push_back(
+        {"Fig. 4",
+         fmt::format("prefill speed-up at {} on {} GPU", request.input, to.sequence_parallel),
+         profile.name, row.required_number("speedup"), ttft("transformer") / ttft("orthros"),
+         fields.required_number("bound"), false});
+  }
+  return figures;
+}
+
+std::vector<Figure> measured_figures(const std::filesystem::path& folder) {
+  const std::filesystem::path path = scenario_path("measured", "kernels");
+  const nlohmann::json json = read_json_file(path);
+  const JsonFields fields(json, path.string());
+  const nlohmann::json* tables = fields.raw("tables");
+  if (tables == nullptr || !tables->is_array()) fields.fail("tables", "expected an array");
+  std::vector<Figure> figures;
+  for (const nlohmann::json& entry : *tables) {
+    const JsonFields row(entry, path.string(), "tables[].");
+    const std::string file = row.required_text("file");
+    const auto kind = op_kind_of(row.required_text("kind"));
+    if (!kind) row.fail("kind", "expected a kind of op");
+    const Profile profile = load_profile(row.required_text("profile"));
+    const auto rows = measured_kernels(CsvTable::read(folder / file), *kind, {});
+    const Law law =
+        timing_on(profile, load_hardware(profile.fitted_on), Deployment{}.weight_bytes).law(*kind);
+    const ErrorSummary errors = absolute_summary(relative_errors(rows, law));
+    const auto add = [&](const char* what, double error) {
+      figures.push_back({file, fmt::format("{} error of {} rows", what, errors.rows), profile.name,
+                         std::nullopt, error, row.required_number(what), false});
+    };
+    add("median", errors.median);
+    add("p90", errors.p90);
+  }
+  return figures;
+}
+
+}  // namespace orthros
