@@ -10,6 +10,7 @@
 #include "reference/model/arithmetic.hpp"
 #include "reference/model/cache.hpp"
 #include "reference/model/rows.hpp"
+#include "reference/spec/recurrent_form.hpp"
 
 namespace orthros {
 
@@ -26,10 +27,6 @@ struct Sequence {
   std::span<const int64_t> documents = {};
 };
 
-// How recurrent layers run over the new tokens: token by token, or chunk by chunk with the same
-// result up to rounding.
-enum class RecurrentForm { recurrent, chunkwise };
-
 // Called with each intermediate of a step: its name, its layer (-1 outside layers), its rows, base
 // rows before output rows.
 template <class S>
@@ -38,7 +35,9 @@ using Observer = std::function<void(std::string_view name, int64_t layer, const 
 template <class S>
 struct ForwardOptions {
   RecurrentForm form = RecurrentForm::recurrent;
-  int64_t chunk = 64;  // tokens a chunk of the chunkwise form
+  // Tokens a chunk of the chunkwise form. Chunks start anew at each call and document, and behind
+  // each output position where a copy reads the state.
+  int64_t chunk = 64;
   Observer<S> observer;
 };
 
