@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "reference/spec/input_error.hpp"
@@ -97,8 +98,14 @@ class LoopCount {
       }
     }
     if (form_ == RecurrentForm::chunkwise) {
-      for (int64_t start = 0; start < tokens_; start += chunk_) {
-        macs_ += mixer.value_heads * chunk(mixer, std::min(chunk_, tokens_ - start));
+      // A chunk ends when it is full, with the tokens, and where a copy reads the state behind it.
+      int64_t length = 0;
+      for (int64_t t = prefix_ + 1; t <= prefix_ + tokens_; ++t) {
+        ++length;
+        const bool read = dual && std::find(outputs_.begin(), outputs_.end(), t) != outputs_.end();
+        if (length < chunk_ && t < prefix_ + tokens_ && !read) continue;
+        macs_ += mixer.value_heads * chunk(mixer, length);
+        length = 0;
       }
     }
     if (!dual) return;
