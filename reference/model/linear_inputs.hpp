@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "reference/model/activations.hpp"
 #include "reference/model/model.hpp"
@@ -51,11 +52,19 @@ class LinearInputMaker {
     if (mixer_.kind == Recurrence::gated_delta) {
       inputs.write = wide(weights_.write(base));
       for (A& beta : inputs.write.reshaped()) beta = sigmoid(beta);
+      observe_wide("write", inputs.write);
     }
+    observe_wide("log_gate", inputs.log_gate);
     return inputs;
   }
 
  private:
+  void observe_wide(std::string_view name, const Matrix<A>& values) const {
+    if (!step_.options.observer) return;
+    step_.observe(name, layer_,
+                  values.unaryExpr([](const A& value) { return static_cast<S>(value); }));
+  }
+
   static Matrix<A> wide(const Matrix<S>& m) {
     return m.unaryExpr([](const S& value) { return widen(value); });
   }
