@@ -4,7 +4,7 @@
    out of the base stream is the mask alone. The two-stream model of Model.v keeps them out by
    type, so the theorems here are the ones that are not true by construction. *)
 From Coq Require Import List Arith Bool Lia.
-From Orthros Require Import Lists Model Layers.
+From Orthros Require Import Lists Model Layers TwoStreams.
 Import ListNotations.
 
 Inductive Stream := Base | Output.
@@ -269,6 +269,23 @@ Section Fused.
     destruct (fused_equals_two_streams ls cs n xs copies _ Hc Hh) as [Hf H].
     apply (tail_split n) in H; [|now apply run_fused_tail].
     rewrite (surjective_pairing (run_fused _ _ _)). now rewrite Hf, H.
+  Qed.
+
+  (* So whatever copies the tail holds, none included, the fused tensor leaves the same caches and the
+     same base rows. *)
+  Theorem fused_base_rows_ignore_copies (ls : list (Attention X E Q A)) cs n xs copies :
+    Forall (fun c => length c = n) cs ->
+    let with_copies := run_fused ls cs (base_tensor n xs ++ copy_tensor copies) in
+    let without := run_fused ls cs (base_tensor n xs) in
+    fst with_copies = fst without /\
+    filter (fun r => is_base (stream r)) (snd with_copies) = snd without.
+  Proof.
+    intros Hc. cbv zeta.
+    replace (base_tensor n xs) with (base_tensor n xs ++ copy_tensor []) at 2 4 by apply app_nil_r.
+    rewrite (fused_tail_layout ls cs n xs copies Hc), (fused_tail_layout ls cs n xs [] Hc).
+    destruct (run_ignores_copies (map attention_layer ls) cs xs copies []) as [-> ->].
+    cbn [fst snd]. split; auto. rewrite (run_copies _ _ _ []). cbn [map copy_tensor].
+    rewrite app_nil_r. apply tail_layout.
   Qed.
 End Fused.
 

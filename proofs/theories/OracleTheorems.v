@@ -1,6 +1,7 @@
 (* The oracle's answers, in closed form, for every shape and every schedule. *)
 From Coq Require Import List Arith Bool Lia.
-From Orthros Require Import Lists Model Layers TwoStreams Chunks FullWindow DepSets Oracle OracleExact.
+From Orthros Require Import Lists Model Layers TwoStreams Chunks Window FullWindow.
+From Orthros Require Import DepSets Oracle OracleExact.
 Import ListNotations.
 
 Definition total (chunks : list nat) : nat := fold_right Nat.add 0 chunks.
@@ -223,6 +224,15 @@ Theorem uniform_windows_reach w l t :
 Proof.
   intro Ht. induction l as [|l IH]; cbn [repeat first_reached low]; [lia|]. rewrite IH.
   set (k := l * (w - 1)). replace (S l * (w - 1)) with (w - 1 + k) by (unfold k; lia). lia.
+Qed.
+
+(* With windows that differ, the oracle reaches as far back as the layers of Window.v do. *)
+Theorem windows_reach {X E Q A} (ls : list (Attention X E Q A)) t :
+  1 <= t -> first_reached (map (fun a => Windowed (window a)) ls) t = Nat.max 1 (t - reach ls).
+Proof.
+  intro Ht. induction ls as [|a ls IH]; cbn [map first_reached low].
+  { change (reach []) with 0. lia. }
+  rewrite IH. change (reach (a :: ls)) with (window a - 1 + reach ls). lia.
 Qed.
 
 (* So the cache entry of layer l at t, under one window w, is t - l(w-1) .. t, no more and no less. *)
