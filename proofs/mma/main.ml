@@ -1,5 +1,5 @@
-(* mma-vectors FILE: runs the extracted tensor-core step on every case of hopper_mma_bf16.bin, results
-   measured on an H200, and counts those that differ. Exit 0 when none does.
+(* mma-vectors FILE: runs the extracted tensor-core step on every case of hopper_mma_bf16.bin,
+   results measured on an H200, and counts those that differ. Exit 0 when none does.
 
    The file: int32 n, then A (n x 16 x 16 bf16), B (n x 8 x 16 bf16, column then k), C and D
    (n x 16 x 8 fp32), little-endian. *)

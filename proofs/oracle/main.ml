@@ -26,8 +26,8 @@ let is_skipped line =
   let text = String.trim line in
   text = "" || text.[0] = '#'
 
-(* Answers every line until the end of input; true when none was bad. Each answer ends with one line,
-   and is flushed there, so that a client can ask again over the same pipe. *)
+(* Answers every line until the end of input; true when none was bad. Each answer ends with the line
+   "end" and is flushed there, so that a client can ask again over the same pipe. *)
 let rec serve all_good =
   match input_line stdin with
   | exception End_of_file -> all_good

@@ -148,7 +148,8 @@ Section Chunks.
     revert s. induction schedule as [|[chunk outs] rest IH]; intros s Hw;
       cbn [run_schedule in_time map concat fst snd].
     - intros _. now rewrite forward_logits.
-    - intros [Hin Hrest]. rewrite IH; [|now apply forward_well_formed|simpl; now rewrite app_length].
+    - intros [Hin Hrest].
+      rewrite IH; [|now apply forward_well_formed|simpl; now rewrite app_length].
       rewrite output_lists_concatenate, !forward_logits.
       rewrite <- (two_chunks_equal_one M s chunk _ outs [] outs).
       rewrite <- (two_chunks_equal_one M s chunk (concat (map fst rest)) outs

@@ -89,7 +89,8 @@ Section Decode.
   Theorem truncate_and_read_again M toks n outs outs' outs'' :
     n <= length toks ->
     let whole := after (forward M (start M) toks outs) in
-    after (forward M (truncate n whole) (skipn n toks) outs') = after (forward M (start M) toks outs'').
+    after (forward M (truncate n whole) (skipn n toks) outs') =
+      after (forward M (start M) toks outs'').
   Proof.
     intro H. cbv zeta. rewrite (truncate_equals_reading_less M toks n outs []) by auto.
     rewrite (two_chunks_equal_one M (start M) _ _ [] outs' outs''). now rewrite firstn_skipn.

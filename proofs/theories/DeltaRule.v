@@ -1,9 +1,10 @@
 (* The gated delta rule in chunks: its WY form, over any commutative ring.
 
-   The recurrence S <- g S; S <- S + k^T beta (v - k S) is linear attention whose values are replaced
-   by corrected ones, u = beta (v - k g S). Within a chunk the u solve a unit lower-triangular system
-   whose right-hand side is linear in the chunk's first state S0, so that u = U - W S0 with U and W
-   computed from the chunk's tokens alone: that is what a chunked kernel does. *)
+   The recurrence S <- g S; S <- S + k^T beta (v - k S) is linear attention whose values are
+   replaced by corrected ones, u = beta (v - k g S). Within a chunk the u solve a unit
+   lower-triangular system whose right-hand side is linear in the chunk's first state S0, so that
+   u = U - W S0 with U and W computed from the chunk's tokens alone: that is what a chunked kernel
+   does. *)
 From Coq Require Import List Arith Ring Lia.
 From Orthros Require Import LinearAttention.
 Import ListNotations.
@@ -45,7 +46,9 @@ Section DeltaRule.
   Theorem delta_rule_is_linear_attention s ts :
     fold_left delta_step ts s =
     states R add mul s (with_values ts (corrected_values s ts)).
-  Proof. revert s. induction ts as [|t ts IH]; intro s; [reflexivity|]. apply (IH (delta_step s t)). Qed.
+  Proof.
+    revert s. induction ts as [|t ts IH]; intro s; [reflexivity|]. apply (IH (delta_step s t)).
+  Qed.
 
   (* Forward substitution. done holds the earlier tokens with their solutions, the newest first;
      pulls sums, over them, decay x (k_t . k_j) x u_j, the decay running from after j up to t. *)
@@ -64,7 +67,7 @@ Section DeltaRule.
         u :: substitute ((t, u) :: done) rest
     end.
 
-  (* A right-hand side from a function of the token and the decay from the chunk's start up to it. *)
+  (* A right-hand side from a function of the token and the decay since the chunk's start. *)
   Fixpoint system (f : Delta -> R -> R) (B : R) (ts : list Delta) : list (Delta * R) :=
     match ts with
     | [] => []
@@ -158,7 +161,8 @@ Section DeltaRule.
       set (b := mul (gate t) B). set (p := pulls _ _ _). set (p' := pulls _ _ _).
       destruct j as [|j]; [simpl; ring|]. cbn [nth].
       etransitivity;
-        [|exact (IH b ((t, sub (f t b) (mul (beta t) p), sub (h t b) (mul (beta t) p')) :: done) j)].
+        [|exact (IH b ((t, sub (f t b) (mul (beta t) p), sub (h t b) (mul (beta t) p'))
+                       :: done) j)].
       cbn [map]. f_equal. f_equal. f_equal. f_equal. ring.
   Qed.
 
@@ -183,7 +187,8 @@ Section DeltaRule.
         (mul B (channels n (fun i => mul (delta_key t i) (s i)))))) one ts)) zero =
       sub (nth j (U ts) zero) (channels n (fun i => mul (nth j (W i ts) zero) (s i)))).
     { induction n as [|n IH]; simpl channels.
-      - unfold U. rewrite (system_ext _ (fun t _ => mul (beta t) (delta_value t))) by (intros; ring).
+      - unfold U.
+        rewrite (system_ext _ (fun t _ => mul (beta t) (delta_value t))) by (intros; ring).
         ring.
       - rewrite (system_ext _ (fun t B => add (mul (beta t) (sub (delta_value t)
           (mul B (channels n (fun i => mul (delta_key t i) (s i))))))

@@ -1,4 +1,5 @@
-(* The tensor core's step as an OCaml program, on Coq's own integers: no machine word can overflow. *)
+(* The tensor core's step as an OCaml program, on Coq's own integers: no machine word can
+   overflow. *)
 From Coq Require Import Extraction ExtrOcamlBasic.
 From Orthros Require Import Mma.
 

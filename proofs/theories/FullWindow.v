@@ -43,8 +43,8 @@ Section FullWindow.
   Let Full ls :=
     {| embed := emb; embed_copy := copy_emb; layers := map full_layer ls; head := hd |}.
 
-  (* While a sequence is no longer than the window, the model is the one whose base stream attends to
-     everything: same caches, same rows, same logits. *)
+  (* While a sequence is no longer than the window, the model is the one whose base stream attends
+     to everything: same caches, same rows, same logits. *)
   Theorem wide_window_is_full_attention ls s chunk outs :
     well_formed (M ls) s ->
     (forall a, In a ls -> length (tokens s) + length chunk <= window a) ->
@@ -55,7 +55,8 @@ Section FullWindow.
   Qed.
 
   Lemma copies_of_all ls toks :
-    copies_at (M ls) toks (seq 1 (length toks)) = at_positions (fun t x => (t, x)) 1 (map copy_emb toks).
+    copies_at (M ls) toks (seq 1 (length toks)) =
+      at_positions (fun t x => (t, x)) 1 (map copy_emb toks).
   Proof.
     unfold copies_at. simpl.
     assert (G : forall pre rest, toks = pre ++ rest ->
@@ -86,13 +87,15 @@ Section FullWindow.
       intros b Hb. rewrite base_step_length. apply Hw. now right.
     - unfold output_step, base_step. rewrite fill_attention. simpl.
       set (c := at_positions (key_value a) 1 xs).
-      assert (Hc : length c <= window a) by (unfold c; rewrite at_positions_length; apply Hw; now left).
+      assert (Hc : length c <= window a)
+        by (unfold c; rewrite at_positions_length; apply Hw; now left).
       clearbody c. clear - Hc Hq. generalize 1. induction xs as [|x xs IH]; intro m; simpl; auto.
       rewrite IH, Hq, last_n_all; auto; [|now left]. rewrite firstn_length. lia.
   Qed.
 
   (* With w no shorter than the sequence, one embedding and equal scale-offset, both streams
-     coincide: the logits of the output copies are the head of the base rows, position by position. *)
+     coincide: the logits of the output copies are the head of the base rows, position by
+     position. *)
   Theorem equal_streams_coincide ls toks :
     (forall b, copy_emb b = emb b) ->
     (forall a, In a ls -> length toks <= window a) ->

@@ -74,8 +74,8 @@ Section Fused.
   Definition copy_tensor (copies : list (nat * X)) : list Row :=
     map (fun '(t, x) => {| stream := Output; position := t; state := x |}) copies.
 
-  (* A tensor holds base rows xs after position n, and copies, in any arrangement, when its base rows
-     are xs in order and its other rows are the copies in order. *)
+  (* A tensor holds base rows xs after position n, and copies, in any arrangement, when its base
+     rows are xs in order and its other rows are the copies in order. *)
   Definition holds (n : nat) (xs : list X) (copies : list (nat * X)) (rows : list Row) : Prop :=
     filter (fun r => is_base (stream r)) rows = base_tensor n xs /\
     filter (fun r => negb (is_base (stream r))) rows = copy_tensor copies.
@@ -85,7 +85,8 @@ Section Fused.
 
   (* Facts about filtering keys by position. *)
 
-  Lemma filter_and {T} (f g : T -> bool) xs : filter (fun x => f x && g x) xs = filter g (filter f xs).
+  Lemma filter_and {T} (f g : T -> bool) xs :
+    filter (fun x => f x && g x) xs = filter g (filter f xs).
   Proof. induction xs as [|x xs]; simpl; auto. destruct (f x); simpl; now rewrite IHxs. Qed.
 
   Lemma filter_map_comm {T U} (f : U -> bool) (g : T -> U) xs :
@@ -232,7 +233,8 @@ Section Fused.
     - destruct Ht as [Hn Ht]. rewrite Hn. simpl. f_equal. rewrite IH at 1 by auto. now rewrite Hn.
   Qed.
 
-  Lemma run_fused_tail ls cs rows : copies_in_tail rows -> copies_in_tail (snd (run_fused ls cs rows)).
+  Lemma run_fused_tail ls cs rows :
+    copies_in_tail rows -> copies_in_tail (snd (run_fused ls cs rows)).
   Proof.
     revert cs rows. induction ls as [|a ls IH]; intros [|c cs] rows H; simpl; auto.
     apply IH. unfold fused_layer. generalize (fused_keys a c rows). intro keys.
@@ -249,7 +251,8 @@ Section Fused.
     assert (T : copies_in_tail (copy_tensor copies)).
     { clear C. induction copies as [|[t x] copies IH]; simpl; auto. split; auto.
       clear. induction copies as [|[t x] copies IH]; simpl; auto. }
-    assert (N : filter (fun r => negb (is_base (stream r))) (copy_tensor copies) = copy_tensor copies).
+    assert (N : filter (fun r => negb (is_base (stream r))) (copy_tensor copies) =
+      copy_tensor copies).
     { apply filter_true. unfold copy_tensor. intros r Hr. apply in_map_iff in Hr.
       destruct Hr as ([t x] & <- & _). reflexivity. }
     unfold holds, base_tensor. generalize (S n).
@@ -271,8 +274,8 @@ Section Fused.
     rewrite (surjective_pairing (run_fused _ _ _)). now rewrite Hf, H.
   Qed.
 
-  (* So whatever copies the tail holds, none included, the fused tensor leaves the same caches and the
-     same base rows. *)
+  (* So whatever copies the tail holds, none included, the fused tensor leaves the same caches and
+     the same base rows. *)
   Theorem fused_base_rows_ignore_copies (ls : list (Attention X E Q A)) cs n xs copies :
     Forall (fun c => length c = n) cs ->
     let with_copies := run_fused ls cs (base_tensor n xs ++ copy_tensor copies) in

@@ -20,7 +20,8 @@ Definition by_index (rows : list (Row nat)) : list (Row nat) :=
 Definition one_layer (w : nat) (rows : list (Row nat)) : list nat :=
   map (fun r => state r) (snd (run_fused [adding_layer w] [[]] rows)).
 
-Definition tail (second : nat) : list (Row nat) := base_tensor 0 [5; second] ++ copy_tensor [(1, 5)].
+Definition tail (second : nat) : list (Row nat) :=
+  base_tensor 0 [5; second] ++ copy_tensor [(1, 5)].
 
 (* A copy of position 1, appended after two tokens, stands at index 3: with indices as positions it
    sees the second token, so a token of the future changes its output. With logical positions it

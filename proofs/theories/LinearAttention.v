@@ -61,7 +61,8 @@ Section LinearAttention.
   Lemma channels_ext n f g : (forall i, i < n -> f i = g i) -> channels n f = channels n g.
   Proof. induction n as [|n IH]; simpl; intro H; auto. rewrite H, IH; auto. Qed.
 
-  Lemma channels_add n f g : channels n (fun i => add (f i) (g i)) = add (channels n f) (channels n g).
+  Lemma channels_add n f g :
+    channels n (fun i => add (f i) (g i)) = add (channels n f) (channels n g).
   Proof. induction n as [|n IH]; simpl; [|rewrite IH]; ring. Qed.
 
   Lemma channels_scale n f v : channels n (fun i => mul (f i) v) = mul (channels n f) v.

@@ -1,4 +1,4 @@
-(* Lists read by 1-based position, and the few facts about firstn and skipn that the theories use. *)
+(* Lists read by 1-based position, and the few facts about lists that the theories use. *)
 From Coq Require Import List Arith Lia.
 Import ListNotations.
 
@@ -30,7 +30,8 @@ Section Facts.
   Qed.
 
   Lemma at_positions_ext (f g : nat -> A -> B) t xs :
-    (forall i x, t <= i < t + length xs -> f i x = g i x) -> at_positions f t xs = at_positions g t xs.
+    (forall i x, t <= i < t + length xs -> f i x = g i x) ->
+    at_positions f t xs = at_positions g t xs.
   Proof.
     revert t; induction xs; simpl; intros t H; auto.
     rewrite H by lia. f_equal. apply IHxs. intros; apply H; lia.
@@ -96,7 +97,7 @@ Section Facts.
 
   (* The last w of the first t elements are decided by the positions t-w+1 .. t. *)
   Lemma last_n_firstn_ext w t (xs ys : list A) :
-    length xs = length ys -> 
+    length xs = length ys ->
     (forall j, t - w < j <= t -> lookup xs j = lookup ys j) ->
     t <= length xs ->
     last_n w (firstn t xs) = last_n w (firstn t ys).

@@ -1,14 +1,14 @@
 (* Merge: softmax attention over a cache split into parts, put together from partial results.
 
-   Scores and weights live in any field with an exponential, values in any module over it; both are
-   given as section hypotheses. The maximum may be any associative and commutative operation: it only
-   keeps numbers small, and the results do not depend on it. *)
+   Scores and weights live in any field with an exponential, values in any module over it; both
+   are given as section hypotheses. The maximum may be any associative and commutative operation:
+   it only keeps numbers small, and the results do not depend on it. *)
 From Coq Require Import List Permutation Ring Field.
 Import ListNotations.
 
 Section Merge.
   Variable F : Type.
-  Variables (zero one : F) (add mul sub : F -> F -> F) (opp : F -> F) (div : F -> F -> F) (inv : F -> F).
+  Variables (zero one : F) (add mul sub div : F -> F -> F) (opp inv : F -> F).
   Hypothesis field : field_theory zero one add mul sub opp div inv (@eq F).
   Add Field F_field : field.
 
@@ -95,7 +95,8 @@ Section Merge.
     induction ks as [|k ks IH]; simpl; [ring|]. rewrite IH. ring.
   Qed.
 
-  Lemma weighted_sum_app ks ks' : weighted_sum (ks ++ ks') = vadd (weighted_sum ks) (weighted_sum ks').
+  Lemma weighted_sum_app ks ks' :
+    weighted_sum (ks ++ ks') = vadd (weighted_sum ks) (weighted_sum ks').
   Proof.
     induction ks as [|k ks IH]; simpl; [now rewrite vadd_comm, vadd_zero|].
     now rewrite IH, vadd_assoc.
@@ -172,7 +173,7 @@ Section Merge.
   Proof. intro H. apply merge_order_does_not_matter. now apply Permutation_map. Qed.
 
   Lemma merge_all_shards shards : merge_all (map partial_of shards) = partial_of (concat shards).
-  Proof. 
+  Proof.
     induction shards as [|ks shards IH]; cbn [map concat]; [reflexivity|].
     rewrite partial_of_app, <- IH. reflexivity.
   Qed.

@@ -15,8 +15,8 @@ Definition in_form (x : Float) : Prop :=
   Z.abs (significand x) < 2 ^ 24 /\ -126 <= exponent x /\
   (2 ^ 23 <= Z.abs (significand x) \/ exponent x = -126).
 
-(* An exact product of two bf16 numbers: significand x 2^(exponent - 14), its exponent the sum of its
-   factors', so that a significand in [1, 4) is not renormalised. *)
+(* An exact product of two bf16 numbers: significand x 2^(exponent - 14), its exponent the sum of
+   its factors', so that a significand in [1, 4) is not renormalised. *)
 Record Product := { product_significand : Z; product_exponent : Z }.
 
 (* A term x 2^e, in whole units of 2^(top - 25), truncated toward zero. *)

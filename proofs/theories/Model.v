@@ -74,9 +74,9 @@ Section Model.
                        end) outs.
 
   Record Forward := {
-    after : Sequence;                 (* the sequence with the chunk's tokens and entries appended *)
-    hidden : list X;                  (* the chunk's base rows after the last layer *)
-    logits : list (nat * Logit)       (* position and logits of every output copy, as asked for *)
+    after : Sequence;              (* the sequence with the chunk's tokens and entries appended *)
+    hidden : list X;               (* the chunk's base rows after the last layer *)
+    logits : list (nat * Logit)    (* position and logits of every output copy, as asked for *)
   }.
 
   (* The one function: append the chunk's base entries, return logits at the output positions. *)

@@ -61,8 +61,8 @@ Definition base_logits (n : nat) (rows : list Deps) (outs : list nat) : list (na
 
 (* The schedule: chunk after chunk, each with the outputs asked for that fall within it. dual says
    whether logits come from output copies (Orthros) or from the base stream (Transformer, SWA). *)
-Fixpoint trace (dual : bool) (kinds : list Kind) (s : Sequence nat Memory) (chunks outs : list nat) :
-    Sequence nat Memory * list (nat * Deps) :=
+Fixpoint trace (dual : bool) (kinds : list Kind) (s : Sequence nat Memory)
+    (chunks outs : list nat) : Sequence nat Memory * list (nat * Deps) :=
   match chunks with
   | [] => (s, [])
   | m :: rest =>

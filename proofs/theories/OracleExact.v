@@ -1,5 +1,5 @@
-(* What the oracle computes, exactly: every set is an interval of base leaves, and an output copy adds
-   its own leaf. *)
+(* What the oracle computes, exactly: every set is an interval of base leaves, and an output copy
+   adds its own leaf. *)
 From Coq Require Import List Arith Bool Sorted Lia.
 From Orthros Require Import Lists Model Layers FullWindow DepSets Oracle.
 Import ListNotations.
@@ -35,7 +35,8 @@ Lemma at_positions_seq {A B} (f : nat -> A -> B) (g : nat -> A) m n :
   at_positions f m (map g (seq m n)) = map (fun t => f t (g t)) (seq m n).
 Proof. revert m. induction n; simpl; intros; f_equal; auto. Qed.
 
-Lemma last_n_seq {A} (g : nat -> A) w t : last_n w (map g (seq 1 t)) = map g (seq (S (t - w)) (t - (t - w))).
+Lemma last_n_seq {A} (g : nat -> A) w t :
+  last_n w (map g (seq 1 t)) = map g (seq (S (t - w)) (t - (t - w))).
 Proof. unfold last_n. now rewrite map_length, seq_length, skipn_map, skipn_seq. Qed.
 
 (* Rows whose dependencies are the intervals from f t to t. *)
@@ -98,10 +99,11 @@ Definition remembered (k : Kind) (f : nat -> nat) (t : nat) : Memory :=
 Lemma rows_succ f n : rows f (S n) = rows f n ++ [spans f (S n)].
 Proof. unfold rows. rewrite seq_S, map_app. reflexivity. Qed.
 
-Lemma last_n_last_n {A} c (xs : list A) x : 
+Lemma last_n_last_n {A} c (xs : list A) x :
   1 <= c -> last_n c (last_n c xs ++ [x]) = last_n c (xs ++ [x]).
 Proof.
-  intro Hc. unfold last_n. rewrite !app_length, skipn_length, !skipn_app, skipn_length, skipn_skipn'.
+  intro Hc. unfold last_n. rewrite !app_length, skipn_length, !skipn_app, skipn_length,
+    skipn_skipn'.
   simpl. f_equal; f_equal; lia.
 Qed.
 
@@ -112,8 +114,10 @@ Proof.
   - rewrite fill_attention. simpl. unfold rows. now rewrite at_positions_seq.
   - rewrite fill_full, fill_attention. simpl. unfold rows. now rewrite at_positions_seq.
   - induction n as [|n IH]; auto.
-    rewrite rows_succ, fill_app, IH, seq_S, map_app. cbn [fill map entry recurrent_layer]. do 2 f_equal.
-    assert (E : last (map (remembered (Linear taps) f) (seq 1 n)) (initial (tracing_recurrent taps)) =
+    rewrite rows_succ, fill_app, IH, seq_S, map_app. cbn [fill map entry recurrent_layer].
+    do 2 f_equal.
+    assert (E : last (map (remembered (Linear taps) f) (seq 1 n))
+                  (initial (tracing_recurrent taps)) =
                 remembered (Linear taps) f n).
     { destruct n; [reflexivity|]. rewrite seq_S, map_app. apply last_last. }
     rewrite E. change (1 + n) with (S n). cbn [update tracing_recurrent remembered depends recent].
@@ -157,7 +161,8 @@ Proof.
   - rewrite last_n_seq, entries_depend by auto. destruct w as [|w].
     + replace (t - (t - 0)) with 0 by lia. replace (Nat.max 1 (t - (0 - 1))) with t by lia.
       rewrite <- (row_reads f t t) by (auto; lia). replace (S t - t) with 1 by lia.
-      cbn [seq map all_of fold_right]. unfold spans, nothing, both. cbn [on_base on_output interval].
+      cbn [seq map all_of fold_right]. unfold spans, nothing, both.
+      cbn [on_base on_output interval].
       rewrite !union_nil_r. f_equal. symmetry. apply sorted_ext.
       * repeat apply union_sorted; apply seq_sorted.
       * repeat apply union_sorted; apply seq_sorted.
@@ -193,14 +198,15 @@ Proof.
   revert f copies. induction kinds as [|k kinds IH]; intros f copies Hf; [auto|].
   cbn [map run new_caches base_rows memories first_reached].
   rewrite base_step_rows, fill_rows by auto.
-  destruct (IH _ (output_step (tracing_layer k) [] (rows f n) copies) (low_reaches k f Hf)) as [-> ->].
+  destruct (IH _ (output_step (tracing_layer k) [] (rows f n) copies) (low_reaches k f Hf))
+    as [-> ->].
   auto.
 Qed.
 
 Lemma identity_reaches : reaches (fun t => t).
 Proof. split; intros; lia. Qed.
 
-Lemma embedded_tokens n : 
+Lemma embedded_tokens n :
   map (fun j => {| on_base := [j]; on_output := [] |}) (seq 1 n) = rows (fun t => t) n.
 Proof.
   unfold rows. apply map_ext. intro t. unfold spans, interval. now replace (S t - t) with 1 by lia.
@@ -220,7 +226,8 @@ Proof.
   assert (H1 : f 1 = 1) by (pose proof (proj1 Hf 1); lia).
   assert (U : forall a, a = [] \/ a = seq 1 t -> union a (seq 1 t) = seq 1 t).
   { intros a Ha. apply sorted_ext.
-    - apply union_sorted; [|apply seq_sorted]. destruct Ha as [->| ->]; [constructor|apply seq_sorted].
+    - apply union_sorted; [|apply seq_sorted].
+      destruct Ha as [->| ->]; [constructor|apply seq_sorted].
     - apply seq_sorted.
     - intro i. rewrite in_union. destruct Ha as [->| ->]; simpl; tauto. }
   assert (B : on_base x = [] \/ on_base x = seq 1 t) by (destruct Hx as [->| ->]; auto).
@@ -233,10 +240,11 @@ Proof.
   3: { replace (last (map (remembered (Linear taps) f) (seq 1 t)) _) with
          (remembered (Linear taps) f t).
        2: { destruct t; [lia|]. rewrite seq_S, map_app. symmetry. apply last_last. }
-       unfold both, output_set, interval. cbn [remembered depends recent on_base on_output interval].
+       unfold both, output_set, interval.
+       cbn [remembered depends recent on_base on_output interval].
        rewrite O. replace (S t - 1) with t by lia. rewrite (U _ B), (U _ B).
        simpl. now rewrite Nat.compare_refl. }
   all: rewrite entries_depend by auto; rewrite A; unfold both, output_set, interval;
-       cbn [on_base on_output]; rewrite O; replace (S t - 1) with t by lia; rewrite (U _ B), (U _ B);
+       cbn [on_base on_output]; rewrite O; replace (S t - 1) with t by lia; rewrite !(U _ B);
        simpl; now rewrite Nat.compare_refl.
 Qed.

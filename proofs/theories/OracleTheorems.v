@@ -94,7 +94,8 @@ Section Schedule.
         as H. rewrite <- seq_app in H. exact H. }
     assert (L : length (rows (first_reached kinds) n) = n)
       by (unfold rows; now rewrite map_length, seq_length).
-    assert (G : nth_error (rows (first_reached kinds) (n + m)) (t - 1) = Some (answer false kinds t)).
+    assert (G : nth_error (rows (first_reached kinds) (n + m)) (t - 1) =
+      Some (answer false kinds t)).
     { unfold rows. rewrite nth_error_map, (nth_error_nth' _ 0) by (rewrite seq_length; lia).
       rewrite seq_nth by lia. simpl. unfold spans. do 2 f_equal; [f_equal|]; lia. }
     rewrite E, nth_error_app2, L in G by lia.
@@ -130,7 +131,8 @@ Lemma oracle_answers dual kinds chunks outs :
   (memories kinds (fun t => t) (total chunks),
    map (fun t => (t, answer dual kinds t)) (answered 0 chunks outs)).
 Proof.
-  unfold oracle. rewrite <- whole_zero. pose proof (trace_answers kinds dual 0 chunks outs) as [H1 H2].
+  unfold oracle. rewrite <- whole_zero.
+  pose proof (trace_answers kinds dual 0 chunks outs) as [H1 H2].
   rewrite H1, H2. f_equal. apply whole_caches.
 Qed.
 
@@ -144,7 +146,8 @@ Proof.
   - apply (IH kinds (fun t => f (low k' t)) H).
 Qed.
 
-Lemma lookup_map_seq {A} (g : nat -> A) n t : 1 <= t <= n -> lookup (map g (seq 1 n)) t = Some (g t).
+Lemma lookup_map_seq {A} (g : nat -> A) n t :
+  1 <= t <= n -> lookup (map g (seq 1 n)) t = Some (g t).
 Proof.
   intro H. destruct t; [lia|]. simpl. rewrite nth_error_map, (nth_error_nth' _ 0).
   - now rewrite seq_nth by lia.
@@ -197,7 +200,8 @@ Proof.
   unfold conv_deps. cbn [remembered recent].
   replace (last_n (taps - 1) (last_n (Nat.max 1 taps) (rows (first_reached (firstn l kinds)) t)))
     with (last_n (taps - 1) (rows (first_reached (firstn l kinds)) t)).
-  - unfold rows. rewrite last_n_seq. replace (t - (t - (taps - 1))) with (S t - S (t - (taps - 1))) by lia.
+  - unfold rows. rewrite last_n_seq.
+    replace (t - (t - (taps - 1))) with (S t - S (t - (taps - 1))) by lia.
     apply all_of_spans; auto; lia.
   - unfold last_n. rewrite skipn_length, skipn_skipn'. f_equal. lia.
 Qed.
@@ -235,7 +239,8 @@ Proof.
   rewrite IH. change (reach (a :: ls)) with (window a - 1 + reach ls). lia.
 Qed.
 
-(* So the cache entry of layer l at t, under one window w, is t - l(w-1) .. t, no more and no less. *)
+(* So the cache entry of layer l at t, under one window w, is t - l(w-1) .. t, no more and no
+   less. *)
 Theorem uniform_window_cache_set dual w depth chunks outs l t :
   l < depth -> 1 <= t <= total chunks ->
   option_map depends (memory_at dual (repeat (Windowed w) depth) chunks outs l t) =
@@ -278,8 +283,8 @@ Proof.
   - intros (Hin & Ht & ->). exists t. split; auto. apply in_answered. auto with arith.
 Qed.
 
-(* The schedule does not matter: any two chunkings of the same tokens give the same memories, and the
-   same set for every logit. *)
+(* The schedule does not matter: any two chunkings of the same tokens give the same memories, and
+   the same set for every logit. *)
 Theorem oracle_ignores_chunking dual kinds chunks chunks' outs :
   total chunks = total chunks' ->
   fst (oracle dual kinds chunks outs) = fst (oracle dual kinds chunks' outs) /\

@@ -70,7 +70,8 @@ Section Shard.
     let shard := run_shard ls n (halo_of ls cs) xs in
     snd shard = base_rows whole /\ append_all cs (fst shard) = new_caches whole.
   Proof.
-    revert cs xs. induction ls as [|a ls IH]; intros [|c cs] xs Hl Hc; try discriminate; simpl; auto.
+    revert cs xs. induction ls as [|a ls IH]; intros [|c cs] xs Hl Hc; try discriminate;
+      simpl; auto.
     inversion Hc as [|? ? Hn Hc']; subst.
     rewrite (shard_step_is_base_step a c _ xs eq_refl).
     destruct (IH cs (base_step (attention_layer a) c xs)) as [H1 H2]; auto.
@@ -96,7 +97,8 @@ Section Shard.
     length own = length cs ->
     halo_of ls (append_all (halo_of ls cs) own) = halo_of ls (append_all cs own).
   Proof.
-    revert cs own. induction ls as [|a ls IH]; intros [|c cs] [|o own] H; try discriminate; simpl; auto.
+    revert cs own. induction ls as [|a ls IH]; intros [|c cs] [|o own] H; try discriminate;
+      simpl; auto.
     f_equal; [|apply IH; auto].
     unfold last_n at 1 3. rewrite !app_length, last_n_length, !skipn_app, last_n_length.
     f_equal; [|f_equal; lia].
@@ -106,13 +108,15 @@ Section Shard.
   Lemma run_rows_app ls cs xs ys :
     base_rows (run (map attention_layer ls) cs (xs ++ ys) []) =
     base_rows (run (map attention_layer ls) cs xs []) ++
-    base_rows (run (map attention_layer ls) (new_caches (run (map attention_layer ls) cs xs [])) ys []).
+    base_rows
+      (run (map attention_layer ls) (new_caches (run (map attention_layer ls) cs xs [])) ys []).
   Proof. apply run_app. Qed.
 
   Lemma run_shard_length ls n halos xs :
     length halos = length ls -> length (fst (run_shard ls n halos xs)) = length halos.
   Proof.
-    revert halos xs. induction ls as [|a ls IH]; intros [|h halos] xs H; try discriminate; simpl; auto.
+    revert halos xs. induction ls as [|a ls IH]; intros [|h halos] xs H; try discriminate;
+      simpl; auto.
   Qed.
 
   Lemma halo_of_length ls cs : length cs = length ls -> length (halo_of ls cs) = length cs.

@@ -70,7 +70,8 @@ Proof.
 Qed.
 
 (* DESIGN's n_w, for T positions under a window of w. *)
-Definition windowed_pairs (T w : Z) : Z := if T <? w then causal_pairs T else T * w - w * (w - 1) / 2.
+Definition windowed_pairs (T w : Z) : Z :=
+  if T <? w then causal_pairs T else T * w - w * (w - 1) / 2.
 
 Lemma half_w w : 2 * (w * (w - 1) / 2) = w * (w - 1).
 Proof.

@@ -32,13 +32,14 @@ Section Totals.
   Definition transformer_flops (n m : nat) (outs : list Z) : Z :=
     L * sum_to m (fun i => base_flops (Z.of_nat n + i)) + sum_over (fun _ => head_flops) outs.
   Definition swa_flops (n m : nat) (outs : list Z) : Z :=
-    L * sum_to m (fun i => base_flops (Z.min (Z.of_nat n + i) w)) + sum_over (fun _ => head_flops) outs.
+    L * sum_to m (fun i => base_flops (Z.min (Z.of_nat n + i) w))
+    + sum_over (fun _ => head_flops) outs.
   Definition orthros_flops (n m : nat) (outs : list Z) : Z :=
     L * (sum_to m (fun i => base_flops (Z.min (Z.of_nat n + i) w)) + sum_over copy_flops outs)
     + sum_over (fun _ => head_flops) outs.
 
-  (* YOCO: half of the layers are a self-decoder, whose row costs self_linear and a mixer; K and V are
-     projected once; cross layers run at output positions only. half is L / 2. *)
+  (* YOCO: half of the layers are a self-decoder, whose row costs self_linear and a mixer; K and V
+     are projected once; cross layers run at output positions only. half is L / 2. *)
   Variables half self_linear : Z.
   Variable mixer : Z -> Z.
   Definition yoco_flops (n m : nat) (outs : list Z) : Z :=
@@ -104,7 +105,8 @@ Section Totals.
     transformer_flops (n - 1) 1 [Z.of_nat n] = L * (G + 4 * a * Z.of_nat n) + h.
   Proof.
     intro Hn. unfold transformer_flops. rewrite head_flops_sum, base_flops_sum. cbn [sum_to].
-    replace (Z.of_nat (n - 1) + Z.of_nat 1) with (Z.of_nat n) by lia. unfold T_out. simpl length. ring.
+    replace (Z.of_nat (n - 1) + Z.of_nat 1) with (Z.of_nat n) by lia. unfold T_out. simpl length.
+    ring.
   Qed.
 
   (* SWA, prefill of T: L(T G + 4a n_w) + h T_out. *)
@@ -122,7 +124,8 @@ Section Totals.
     swa_flops (n - 1) 1 [Z.of_nat n] = L * (G + 4 * a * Z.min (Z.of_nat n) w) + h.
   Proof.
     intro Hn. unfold swa_flops. rewrite head_flops_sum, base_flops_sum. cbn [sum_to].
-    replace (Z.of_nat (n - 1) + Z.of_nat 1) with (Z.of_nat n) by lia. unfold T_out. simpl length. ring.
+    replace (Z.of_nat (n - 1) + Z.of_nat 1) with (Z.of_nat n) by lia. unfold T_out. simpl length.
+    ring.
   Qed.
 
   (* Orthros, prefill of T: L(T G + 4a n_w + T_out G' + 4a sum p) + h T_out. *)
@@ -133,7 +136,8 @@ Section Totals.
   Proof.
     unfold orthros_flops. rewrite head_flops_sum, base_flops_sum, copy_flops_sum.
     rewrite <- windowed_pairs_sum by auto.
-    change (sum_to T (fun i => Z.min (Z.of_nat 0 + i) w)) with (sum_to T (fun i => Z.min i w)). ring.
+    change (sum_to T (fun i => Z.min (Z.of_nat 0 + i) w)) with (sum_to T (fun i => Z.min i w)).
+    ring.
   Qed.
 
   (* Orthros, decode at n keys: L(G + G' + 4a(min(n,w) + n)) + h. *)
@@ -198,8 +202,8 @@ End Totals.
 
 Definition between (low x high : Z) : Prop := low < x /\ x < high.
 
-(* Qwen3-8B, window 128, logits at the last position: a Transformer's prefill over Orthros' is 3.76 at
-   131072 tokens and 23.1 at 1048576, in the digits printed. *)
+(* Qwen3-8B, window 128, logits at the last position: a Transformer's prefill over Orthros' is
+   3.76 at 131072 tokens and 23.1 at 1048576, in the digits printed. *)
 Theorem qwen3_8b_prefill_ratios :
   let transformer T := transformer_flops 4096 32 8 128 12288 151936 36 0 (Z.to_nat T) [T] in
   let orthros T := orthros_flops 4096 32 8 128 12288 151936 36 128 0 (Z.to_nat T) [T] in

@@ -29,7 +29,7 @@ Section TwoStreams.
     rewrite map_map. apply map_ext. now intros [t x].
   Qed.
 
-  (* The logits of a forward are those of each output position taken alone, in the order asked for. *)
+  (* The logits of a forward are those of each output position alone, in the order asked for. *)
   Lemma forward_logits M s chunk outs :
     logits (forward M s chunk outs) = flat_map (logit_at M (after (forward M s chunk outs))) outs.
   Proof.
@@ -102,7 +102,8 @@ Section TwoStreams.
     logits (forward M s chunk outs) ++ logits (forward M s chunk outs').
   Proof.
     rewrite !forward_logits, flat_map_app.
-    now rewrite (caches_ignore_outputs M s chunk _ outs), (caches_ignore_outputs M s chunk outs' outs).
+    now rewrite (caches_ignore_outputs M s chunk _ outs),
+      (caches_ignore_outputs M s chunk outs' outs).
   Qed.
 
   (* Reordering the copies reorders their logits and changes none. *)

@@ -23,7 +23,8 @@ Section Window.
 
   (* One layer's base row at t is decided by the rows at t-w+1 .. t. *)
   Lemma base_step_local a xs ys t :
-    length xs = length ys -> (forall j, t - (window a - 1) <= j <= t -> lookup xs j = lookup ys j) ->
+    length xs = length ys ->
+    (forall j, t - (window a - 1) <= j <= t -> lookup xs j = lookup ys j) ->
     lookup (base_step (attention_layer a) [] xs) t = lookup (base_step (attention_layer a) [] ys) t.
   Proof.
     intros Hl H. rewrite !lookup_base_step, <- (H t) by lia.
@@ -37,7 +38,8 @@ Section Window.
     lookup (base_rows (run (map attention_layer ls) (no_caches ls) xs copies)) t =
     lookup (base_rows (run (map attention_layer ls) (no_caches ls) ys copies')) t.
   Proof.
-    revert xs ys copies copies'. induction ls as [|a ls IH]; intros xs ys copies copies' Hl H; simpl in *.
+    revert xs ys copies copies'. induction ls as [|a ls IH]; intros xs ys copies copies' Hl H;
+      simpl in *.
     - apply H; lia.
     - apply IH; [now rewrite !base_step_length|]. intros j Hj.
       apply base_step_local; auto. intros i Hi. apply H. lia.
