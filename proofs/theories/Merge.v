@@ -119,6 +119,33 @@ Section Merge.
     - now rewrite !scale_scale, !exp_rescale, scale_vadd.
   Qed.
 
+  (* All parts at once, under one number M (their largest maximum, say): l is the sum of
+     exp(m_s - M) l_s, and o likewise, part after part. *)
+  Definition merge_under (M : F) (parts : list Partial) : F * F * V :=
+    (M,
+     fold_right (fun p s => match p with
+                            | None => s
+                            | Some (m, l, _) => add (mul (exp (sub m M)) l) s
+                            end) zero parts,
+     fold_right (fun p s => match p with
+                            | None => s
+                            | Some (m, _, o) => vadd (scale (exp (sub m M)) o) s
+                            end) vzero parts).
+
+  (* Merging all parts under one M is right for all of their keys together, whatever M is. *)
+  Theorem merge_under_is_right M parts shards :
+    Forall2 right_for parts shards -> right_for (Some (merge_under M parts)) (concat shards).
+  Proof.
+    induction 1 as [|p keys parts shards Hp _ IH]; simpl.
+    - split; [ring|now rewrite scale_vzero].
+    - simpl in IH. destruct IH as [Hl Ho]. rewrite Hl, Ho, weight_sum_app, weighted_sum_app.
+      destruct p as [[[m l] o]|]; simpl in Hp.
+      + destruct Hp as [-> ->]. split.
+        * rewrite <- (exp_rescale m M) at 2. rewrite <- (exp_rescale m M). ring.
+        * now rewrite !scale_scale, !exp_rescale, scale_vadd.
+      + rewrite Hp. simpl. split; [ring|]. now rewrite vadd_comm, vadd_zero.
+  Qed.
+
   Lemma exp_nonzero x : exp x <> zero.
   Proof.
     intro H. apply (F_1_neq_0 field). rewrite <- exp_zero.
