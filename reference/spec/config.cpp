@@ -296,7 +296,6 @@ ModelSpec spec_from_fields(const JsonFields& config, Family family) {
     }
     spec.max_positions = *length;
   }
-  add_eos(spec, config);
   return spec;
 }
 
@@ -323,7 +322,6 @@ ModelSpec spec_from_config(const nlohmann::json& config, const std::string& file
       (text ? dtype_from(*text) : std::nullopt).value_or(dtype_from(top).value_or(Dtype::bf16));
   if (text) {
     refuse_unsupported(top);
-    add_eos(spec, top);
     spec.tied_embeddings = top.boolean("tie_word_embeddings").value_or(spec.tied_embeddings);
   }
   spec.name = top.text("name").value_or("");
@@ -335,6 +333,8 @@ ModelSpec spec_from_config(const nlohmann::json& config, const std::string& file
     }
   }
   validate(spec);
+  if (text) add_eos(spec, *text);
+  add_eos(spec, top);
   return with_extension(spec, top);
 }
 

@@ -2,14 +2,14 @@
 #include "reference/spec/input_error.hpp"
 
 namespace orthros {
-namespace {
 
-// Text of at most `most` bytes, cut between UTF-8 characters.
 std::string shortened(std::string_view text, size_t most) {
   if (text.size() <= most) return std::string(text);
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
   return std::string(text.substr(0, most)) + "...";
 }
+
+namespace {
 
 // A stranger's file may put line breaks into a name, or a megabyte; the message stays one readable
 // line all the same.

@@ -14,7 +14,6 @@
 namespace orthros {
 
 std::string shown(const nlohmann::json& value) {
-  constexpr size_t most = 60;
   constexpr auto replace = nlohmann::json::error_handler_t::replace;
   // Printing recurses, and a stranger decides how deep.
   const bool nested = value.is_structured() &&
@@ -24,9 +23,7 @@ std::string shown(const nlohmann::json& value) {
   if (nested || (value.is_structured() && value.size() > 16)) {
     return value.is_array() ? "a long list" : "a large object";
   }
-  std::string text = value.dump(-1, ' ', false, replace);
-  if (text.size() > most) text = text.substr(0, most) + "...";
-  return text;
+  return shortened(value.dump(-1, ' ', false, replace), 60);
 }
 
 std::optional<int64_t> whole_number(const nlohmann::json& value) {
