@@ -1,4 +1,4 @@
-(* Why a copy must keep its logical position: two small tensors on which array indices go wrong. *)
+(* Why a copy must keep its logical position and its stream: small tensors on which it goes wrong. *)
 From Coq Require Import List Arith.
 From Orthros Require Import Lists Model Layers Fused.
 Import ListNotations.
@@ -42,4 +42,17 @@ Theorem index_as_position_changes_base_rows :
   let with_copy := [base 1 5; copy 1 5; base 2 7] in
   nth 2 (one_layer 2 (by_index with_copy)) 0 <> nth 1 (one_layer 2 without_copy) 0 /\
   nth 2 (one_layer 2 with_copy) 0 = nth 1 (one_layer 2 without_copy) 0.
+Proof. vm_compute. split; [discriminate|reflexivity]. Qed.
+
+(* The other mistake: every row taken for a base row, so that a copy's key joins the base keys. *)
+Definition forget_stream (rows : list (Row nat)) : list (Row nat) :=
+  map (fun r => {| stream := Base; position := position r; state := state r |}) rows.
+
+(* A copy whose key is seen as a base key changes the base rows that can see its position; with its
+   stream kept, it changes none. *)
+Theorem copy_seen_as_base_changes_base_rows :
+  let without_copy := [base 1 5; base 2 7] in
+  let with_copy := [base 1 5; base 2 7; copy 1 5] in
+  nth 1 (one_layer 2 (forget_stream with_copy)) 0 <> nth 1 (one_layer 2 without_copy) 0 /\
+  nth 1 (one_layer 2 with_copy) 0 = nth 1 (one_layer 2 without_copy) 0.
 Proof. vm_compute. split; [discriminate|reflexivity]. Qed.
