@@ -39,6 +39,11 @@ template <class S, Fault F = configured_fault>
 Loss loss_at(const Model<S>& model, std::span<const int64_t> tokens, std::vector<int64_t> positions,
              std::optional<int64_t> end, const ForwardOptions<S>& options = {}) {
   if (positions.empty()) throw InputError("loss", "positions", "expected at least one, got none");
+  const auto last = static_cast<int64_t>(tokens.size());
+  if (!end && std::find(positions.begin(), positions.end(), last) != positions.end()) {
+    throw InputError("loss", "positions",
+                     fmt::format("expected none at {} without an end token to predict", last));
+  }
   if (end && (*end < 0 || *end >= model.spec.vocab)) {
     throw InputError(
         "end", "", fmt::format("expected an id from 0 to {}, got {}", model.spec.vocab - 1, *end));
