@@ -28,7 +28,8 @@ void expect_caught(Fault fault, const std::set<std::string>& named) {
 
 TEST(mutation, window_off_by_one_is_caught) {
   expect_caught(Fault::window_off_by_one,
-                {"base_state_after_l_layers_ignores_tokens_before_t_minus_l_windows",
+                {"attention_is_equations_4_and_5",
+                 "base_state_after_l_layers_ignores_tokens_before_t_minus_l_windows",
                  "a_window_of_one_makes_base_attention_the_tokens_own_value"});
 }
 
@@ -44,7 +45,8 @@ TEST(mutation, index_as_position_is_caught) {
 }
 
 TEST(mutation, output_reads_window_is_caught) {
-  expect_caught(Fault::output_reads_window, {"the_first_token_does_change_the_last_logits"});
+  expect_caught(Fault::output_reads_window,
+                {"attention_is_equations_4_and_5", "the_first_token_does_change_the_last_logits"});
 }
 
 TEST(mutation, scale_offset_swapped_is_caught) {

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+
+#include "tests/support/attention_by_hand.hpp"
 #include "tests/support/property.hpp"
 #include "tests/support/random_model.hpp"
 #include "tests/support/runs.hpp"
@@ -91,6 +94,45 @@ ORTHROS_PROPERTY(the_first_token_does_change_the_last_logits, double_only) {
   const auto one = model->new_cache();
   const auto other = model->new_cache();
   RC_ASSERT(!same_bits(run(*model, *one, tokens, last), run(*model, *other, changed, last)));
+}
+
+// Eqs. 4 and 5, from the queries and keys that the model itself shows. A score is below 2^8 (see
+// shifting positions) and summed over at most 6 channels, so both sides know it to 2^8 x 6 eps, a
+// weight to the same relative error, and their quotient of sums over 14 keys to
+// (2 x 2^8 x 6 + 14 x 4) eps < 1e-12 of the largest value.
+ORTHROS_PROPERTY(attention_is_equations_4_and_5, double_only) {
+  RandomModel drawn = draw_model(own_kv_softmax());
+  for (Layer& layer : drawn.spec.layers) std::get<SoftmaxAttention>(layer.mixer).gated = false;
+  const auto& mixer = std::get<SoftmaxAttention>(drawn.spec.layers[0].mixer);
+  const auto model = subject.load(drawn.spec, drawn.weights());
+  const auto tokens = draw_tokens(drawn.spec, draw_length(edge_of(drawn.spec), 1, longest));
+  const auto length = static_cast<int64_t>(tokens.size());
+  const int64_t before = draw_length(edge_of(drawn.spec), 0, length - 1);
+  const auto outputs = draw_outputs(before + 1, length);
+  const auto cache = model->new_cache();
+  run(*model, *cache, {tokens.begin(), tokens.begin() + before}, {});
+  Observed observed;
+  run(*model, *cache, {tokens.begin() + before, tokens.end()}, outputs, observed.options());
+  const Memory memory = cache->memory();
+  const auto check = [&](int64_t layer, int64_t row, int64_t first, int64_t position) {
+    const LayerMemory& kv = memory[static_cast<size_t>(layer)];
+    const Matrix<double> expected =
+        attention_by_hand(observed.at("q", layer).row(row), kv.keys, kv.values, mixer.query_heads,
+                          mixer.kv_heads, first, position);
+    const double error =
+        (observed.at("attention", layer).row(row) - expected.row(0)).cwiseAbs().maxCoeff();
+    RC_ASSERT(error <= 1e-12 * kv.values.cwiseAbs().maxCoeff());
+  };
+  const int64_t window = mixer.window.value_or(length);
+  for (int64_t layer = 0; layer < static_cast<int64_t>(memory.size()); ++layer) {
+    for (int64_t t = before + 1; t <= length; ++t) {
+      check(layer, t - before - 1, std::max<int64_t>(1, t - window + 1), t);
+    }
+    if (drawn.spec.streams == Streams::single) continue;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      check(layer, length - before + static_cast<int64_t>(i), 1, outputs[i]);
+    }
+  }
 }
 
 }  // namespace
