@@ -9,8 +9,8 @@ Section OracleSound.
   Context {Token X E Q A Logit : Type}.
   Implicit Types (L : Layer X E) (ls : list (Layer X E)).
 
-  (* A layer is of a kind when it is attention with that window, full attention, or for the recurrent
-     kind any layer at all: such a layer may read everything up to its position. *)
+  (* A layer is of a kind when it is attention with that window, full attention, or for the
+     recurrent kind any layer at all: such a layer may read everything up to its position. *)
   Definition of_kind (k : Kind) L : Prop :=
     match k with
     | Windowed w => exists a : Attention X E Q A, L = attention_layer a /\ window a = w
