@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "reference/model/cache.hpp"
@@ -10,6 +11,7 @@
 #include "reference/model/linear_layer.hpp"
 #include "reference/model/model.hpp"
 #include "reference/model/norm.hpp"
+#include "reference/model/operations.hpp"
 #include "reference/model/plan_rows.hpp"
 #include "reference/model/softmax_layer.hpp"
 #include "reference/model/step.hpp"
@@ -27,6 +29,7 @@ class Forward {
   Forward(const Model<S>& model, std::span<const Sequence<S>> batch,
           const ForwardOptions<S>& options)
       : model_(model), step_{model.spec, batch, options, {}, 0} {
+    Operations<S>::check(model.spec);
     for (const Sequence<S>& sequence : batch) check_sequence(model.spec, sequence);
     for (const Sequence<S>& sequence : batch) append_tokens(sequence);
     plan_rows<S, F>(step_);
@@ -78,8 +81,12 @@ class Forward {
       return SoftmaxLayer<S, F>(step_, *softmax, std::get<SoftmaxWeights<S>>(weights), i,
                                 cache_layer)(n);
     }
-    return LinearLayer<S>(step_, std::get<LinearMixer>(mixer),
-                          std::get<LinearMixerWeights<S>>(weights), i)(n);
+    if constexpr (Operations<S>::recurrent) {
+      return LinearLayer<S>(step_, std::get<LinearMixer>(mixer),
+                            std::get<LinearMixerWeights<S>>(weights), i)(n);
+    } else {
+      throw std::logic_error("a recurrent layer in a scalar that has none");
+    }
   }
 
   // The decoder-decoder's K and V, projected once from RMSNorm(X^{L/2}).

@@ -125,7 +125,7 @@ class LinearInputMaker {
       for (int64_t at = 0; at < heads.cols(); at += width) {
         A* head = &heads(r, at);
         if (mixer_.kind == Recurrence::gated_delta) l2_normalise(head, width);
-        if (rotary) rotary->rotate(head, step_.rows[static_cast<size_t>(r)].position);
+        if (rotary) rotary->rotate<S>(head, step_.rows[static_cast<size_t>(r)].position);
         if (!queries) continue;
         for (int64_t i = 0; i < width; ++i) head[i] = head[i] * scale;
       }

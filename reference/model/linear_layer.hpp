@@ -137,7 +137,7 @@ class LinearLayer {
     const int64_t width = mixer_.value_width;
     for (int64_t r = 0; r < o.rows(); ++r) {
       for (int64_t at = 0; at < o.cols(); at += width) {
-        const A inverse = inverse_rms(&o(r, at), width, step_.spec.norm_eps);
+        const A inverse = Operations<S>::inverse_rms(&o(r, at), width, step_.spec.norm_eps);
         for (int64_t i = 0; i < width; ++i) {
           const A normed = o(r, at + i) * inverse * widen(weights_.norm(i));
           result(r, at + i) = static_cast<S>(normed * silu(widen(gates(r, at + i))));

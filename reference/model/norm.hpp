@@ -1,23 +1,12 @@
-// RMSNorm of rows, of heads and of single vectors.
+// RMSNorm of rows.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
-#include "reference/model/arithmetic.hpp"
+#include "reference/model/operations.hpp"
 #include "reference/spec/model_spec.hpp"
 
 namespace orthros {
-
-// 1 / sqrt(mean of squares + eps) of `width` values, summed in ascending order.
-template <class S>
-Accumulator<S> inverse_rms(const S* x, int64_t width, double eps) {
-  using A = Accumulator<S>;
-  using std::sqrt;
-  A sum(0.0);
-  for (int64_t i = 0; i < width; ++i) sum = sum + widen(x[i]) * widen(x[i]);
-  return A(1.0) / sqrt(sum / A(static_cast<double>(width)) + A(eps));
-}
 
 // The factor that a stored gain g stands for: g, or 1 + g where norms are zero-centred.
 template <class S>
@@ -31,7 +20,7 @@ template <class S>
 Matrix<S> rms_norm(const Matrix<S>& x, const Vector<S>& gain, NormKind kind, double eps) {
   Matrix<S> n(x.rows(), x.cols());
   for (int64_t row = 0; row < x.rows(); ++row) {
-    const Accumulator<S> inverse = inverse_rms(&x(row, 0), x.cols(), eps);
+    const Accumulator<S> inverse = Operations<S>::inverse_rms(&x(row, 0), x.cols(), eps);
     for (int64_t i = 0; i < x.cols(); ++i) {
       n(row, i) = static_cast<S>(widen(x(row, i)) * inverse * norm_gain(gain(i), kind));
     }

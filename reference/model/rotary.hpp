@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reference/model/arithmetic.hpp"
+#include "reference/model/operations.hpp"
 #include "reference/spec/rope.hpp"
 
 namespace orthros {
@@ -16,17 +16,15 @@ class Rotary {
       : frequencies_(inverse_frequencies(rope)), attention_factor_(rope.attention_factor) {}
 
   // Rotates one head in place. `index` is the position counted from 0: t - 1.
-  template <class A>
-  void rotate(A* head, int64_t index) const {
+  template <class S>
+  void rotate(Accumulator<S>* head, int64_t index) const {
+    using A = Accumulator<S>;
     const auto half = static_cast<int64_t>(frequencies_.size());
     for (int64_t i = 0; i < half; ++i) {
       const double angle = static_cast<double>(index) * frequencies_[static_cast<size_t>(i)];
       const A cosine(static_cast<A>(std::cos(angle) * attention_factor_));
       const A sine(static_cast<A>(std::sin(angle) * attention_factor_));
-      const A x = head[i];
-      const A y = head[i + half];
-      head[i] = x * cosine - y * sine;
-      head[i + half] = y * cosine + x * sine;
+      Operations<S>::rotate(head[i], head[i + half], cosine, sine);
     }
   }
 

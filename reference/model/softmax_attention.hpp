@@ -17,6 +17,8 @@ namespace orthros {
 struct KeyRange {
   int64_t begin = 0;
   int64_t end = 0;
+  int64_t first = 0;      // first entry of the row's document
+  bool windowed = false;  // the base stream's attention in a layer with a window
 };
 
 // Eq. 4, base stream: the last w keys of its document, its own included. Eq. 5, output stream:
@@ -28,9 +30,9 @@ KeyRange visible_keys(const Row& row, std::optional<int64_t> window, int64_t cac
     if (row.stream == Stream::output) end = std::min(row.position + row.first + 1, cached);
   }
   const bool windowed = window && (row.stream == Stream::base || F == Fault::output_reads_window);
-  if (!windowed) return {row.first, end};
+  if (!windowed) return {row.first, end, row.first, false};
   const int64_t keys = *window + (F == Fault::window_off_by_one ? 1 : 0);
-  return {std::max(row.first, end - std::min(keys, end)), end};
+  return {std::max(row.first, end - std::min(keys, end)), end, row.first, true};
 }
 
 // o = sum over j in range of softmax(q k_j / sqrt d) v_j. Keys in ascending order, the true

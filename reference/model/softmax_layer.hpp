@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "reference/model/activations.hpp"
 #include "reference/model/model.hpp"
 #include "reference/model/norm.hpp"
+#include "reference/model/operations.hpp"
 #include "reference/model/parallel.hpp"
 #include "reference/model/softmax_attention.hpp"
+#include "reference/model/softmax_entries.hpp"
 #include "reference/model/step.hpp"
 
 namespace orthros {
@@ -95,13 +96,15 @@ class SoftmaxLayer {
       const KeyRange range = visible(row);
       keys_read += range.end - range.begin;
     }
+    const auto entries =
+        entries_read(step_, mixer_, kv_layer_, [&](const Row& row) { return visible(row); });
     parallel_for(q.rows(), 2 * keys_read * mixer_.query_width(), [&](int64_t r) {
       const Row& row = step_.rows[static_cast<size_t>(r)];
-      const auto& kv = std::get<KvCache<S>>(step_.cache_of(row, kv_layer_));
-      for (int64_t h = 0; h < mixer_.query_heads; ++h) {
-        const int64_t at = h / group * d;
-        attend(&q(r, h * d), kv.keys.data() + at, kv.values.data() + at, kv.keys.cols(), d,
-               visible(row), &o(r, h * d));
+      for (int64_t h = 0; h < mixer_.kv_heads; ++h) {
+        const int64_t at = h * group * d;
+        Operations<S>::attend(&q(r, at), group,
+                              entries[static_cast<size_t>(row.sequence * mixer_.kv_heads + h)],
+                              visible(row), &o(r, at));
       }
     });
     return o;
@@ -118,7 +121,7 @@ class SoftmaxLayer {
     for (int64_t r = 0; r < o.rows(); ++r) {
       for (int64_t i = 0; i < o.cols(); ++i) {
         const A gate = widen(projected(r, i / d * 2 * d + d + i % d));
-        o(r, i) = static_cast<S>(widen(o(r, i)) * sigmoid(gate));
+        o(r, i) = static_cast<S>(widen(o(r, i)) * Operations<S>::sigmoid(gate));
       }
     }
   }
@@ -135,7 +138,7 @@ class SoftmaxLayer {
     std::vector<A> value(static_cast<size_t>(mixer_.head_width), A(0.0));
     for (size_t i = 0; i < value.size(); ++i) value[i] = static_cast<A>(head[i]);
     if (!mixer_.qk_norm) return value;
-    const A inverse = inverse_rms(head, mixer_.head_width, step_.spec.norm_eps);
+    const A inverse = Operations<S>::inverse_rms(head, mixer_.head_width, step_.spec.norm_eps);
     for (size_t i = 0; i < value.size(); ++i) {
       value[i] = value[i] * inverse * norm_gain(gain(static_cast<int64_t>(i)), step_.spec.norm);
     }
@@ -151,13 +154,14 @@ class SoftmaxLayer {
     const StreamScale<S>& scale = output ? weights_.output_scale : weights_.base;
     for (size_t i = 0; i < head.size(); ++i) {
       const auto column = static_cast<int64_t>(i);
-      head[i] = widen(scale.alpha(h, column)) * head[i] + widen(scale.beta(h, column));
+      head[i] = Operations<S>::scale_offset(widen(scale.alpha(h, column)), head[i],
+                                            widen(scale.beta(h, column)));
     }
     return head;
   }
 
   std::vector<A> rotated(std::vector<A> head, const Row& row) const {
-    if (rotary_) rotary_->rotate(head.data(), row.position);
+    if (rotary_) rotary_->rotate<S>(head.data(), row.position);
     return head;
   }
 

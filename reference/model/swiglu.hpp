@@ -1,8 +1,8 @@
 // The FFN: (silu(n W_gate) * n W_up) W_down.
 #pragma once
 
-#include "reference/model/activations.hpp"
 #include "reference/model/model.hpp"
+#include "reference/model/operations.hpp"
 
 namespace orthros {
 
@@ -13,7 +13,7 @@ Matrix<S> swiglu(const LayerWeights<S>& weights, const Matrix<S>& n) {
   const Matrix<S> up = weights.up(n);
   for (int64_t r = 0; r < gate.rows(); ++r) {
     for (int64_t i = 0; i < gate.cols(); ++i) {
-      gate(r, i) = static_cast<S>(silu(widen(gate(r, i))) * widen(up(r, i)));
+      gate(r, i) = static_cast<S>(Operations<S>::silu(widen(gate(r, i))) * widen(up(r, i)));
     }
   }
   return weights.down(gate);
