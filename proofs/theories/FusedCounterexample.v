@@ -1,5 +1,4 @@
-(* Why a copy must keep its logical position and its stream: small tensors on which it goes wrong.
-   *)
+(* Why a copy must keep its logical position and its stream: small tensors where it goes wrong. *)
 From Coq Require Import List Arith.
 From Orthros Require Import Lists Model Layers Fused.
 Import ListNotations.
