@@ -26,12 +26,12 @@ tokenizer's files. A Transformer that becomes orthros gets an identity scale-off
 up: an architecture that needs other weights is refused. DIR2 appears whole or not at all.
 )";
 
-Json conversion_json(const std::string& model, const ModelSpec& target, const std::string& out,
-                     const Conversion& conversion) {
+Json conversion_json(const std::string& model, const std::string& arch, const ModelSpec& target,
+                     const std::string& out, const Conversion& conversion) {
   Json json;
   json["model"] = model;
   json["out"] = out;
-  json["arch"] = architecture_of(target);
+  json["arch"] = arch;
   const auto window = window_of(target);
   json["window"] = window ? Json(*window) : Json();
   json["copied"] = conversion.copied;
@@ -56,10 +56,10 @@ int run_convert(const Arguments& arguments) {
   if (!given) return 0;
   const std::string model = text_option(*given, "model");
   const std::string out = text_option(*given, "out");
+  const std::string arch = text_option(*given, "arch");
   const CheckpointPaths paths = checkpoint_paths(model);
   const ModelSpec source = load_spec(paths.config);
-  const ModelSpec target =
-      spec_in_architecture(source, text_option(*given, "arch"), optional_size(*given, "window"));
+  const ModelSpec target = spec_in_architecture(source, arch, optional_size(*given, "window"));
   const TensorSource files(paths.weights);
   int64_t bytes = 0;
   for (const TensorView* view : files.tensors()) bytes += static_cast<int64_t>(view->bytes.size());
@@ -67,11 +67,12 @@ int run_convert(const Arguments& arguments) {
   const Conversion conversion = convert_checkpoint(paths.config, files, target, out,
                                                    [&](int64_t copied) { progress.add(copied); });
   if (has_option(*given, "json")) {
-    print_json(conversion_json(model, target, out, conversion));
+    print_json(conversion_json(model, arch, target, out, conversion));
     return 0;
   }
-  fmt::print("from    {} ({})\nto      {} ({})\n", model, architecture_text(source), out,
-             architecture_text(target));
+  fmt::print("from    {} ({})\nto      {} ({})\n", model,
+             architecture_text(architecture_of(source), source), out,
+             architecture_text(arch, target));
   fmt::print("tensors {} copied, {} added as the identity, {} left out\n", conversion.copied,
              conversion.added.size(), conversion.left_out.size());
   fmt::print("files   {}\n", fmt::join(conversion.files, ", "));

@@ -9,7 +9,6 @@
 #include "reference/cli/tensor_listing.hpp"
 #include "reference/cli/verbs.hpp"
 #include "reference/cli_support/architecture_option.hpp"
-#include "reference/spec/architecture.hpp"
 #include "reference/spec/config.hpp"
 #include "reference/spec/tensor_table.hpp"
 
@@ -32,6 +31,7 @@ counted in the model's dtype, recurrent states in F32.
 
 struct Described {
   ModelSpec spec;
+  std::string arch;
   std::string name;
   std::optional<TensorListing> tensors;  // where there is a checkpoint
 };
@@ -64,6 +64,7 @@ Described open_described(const po::variables_map& given) {
   } else {
     described.spec = spec_in_architecture(load_model_spec(model), arch, window);
   }
+  described.arch = architecture_name(given, described.spec);
   described.name = described.spec.name.empty() ? model : described.spec.name;
   return described;
 }
@@ -81,7 +82,7 @@ Json describe_json(const Described& described) {
   json["model"] = described.name;
   json["source"] = spec.source;
   json["model_type"] = spec.model_type;
-  json["arch"] = architecture_of(spec);
+  json["arch"] = described.arch;
   const auto window = window_of(spec);
   json["window"] = window ? Json(*window) : Json();
   json["streams"] = streams_text(spec);
@@ -126,8 +127,9 @@ std::string names_text(const std::vector<std::string>& names) {
 void print_described(const Described& described) {
   const ModelSpec& spec = described.spec;
   fmt::print("model    {} ({})\n", described.name, spec.source);
-  fmt::print("arch     {}; {} stream{}, from model_type {}\n", architecture_text(spec),
-             streams_text(spec), spec.streams == Streams::dual ? "s" : "", spec.model_type);
+  fmt::print("arch     {}; {} stream{}, from model_type {}\n",
+             architecture_text(described.arch, spec), streams_text(spec),
+             spec.streams == Streams::dual ? "s" : "", spec.model_type);
   fmt::print("sizes    hidden {}, vocab {}{}, {} norm eps {:g}, positions {}\n", spec.hidden,
              spec.vocab, spec.tied_embeddings ? " (tied)" : "", norm_text(spec), spec.norm_eps,
              spec.max_positions > 0 ? std::to_string(spec.max_positions) : "not stated");

@@ -41,6 +41,14 @@ std::vector<int64_t> eos_ids(const po::variables_map& given, const ModelSpec& sp
   return ignore ? std::vector<int64_t>{} : spec.eos;
 }
 
+void print_prompt(const ModelInput& input, const ComputeOptions& compute,
+                  const std::vector<int64_t>& tokens) {
+  print_model(input, compute);
+  fmt::print("tokens  {}: {}\n", tokens.size(), ids_text(tokens));
+  fmt::print("eos     {}\nthen   ", input.spec.eos.empty() ? "none" : ids_text(input.spec.eos));
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int run_generate(const Arguments& arguments) {
@@ -67,19 +75,13 @@ int run_generate(const Arguments& arguments) {
     warn_past_max_positions(input.spec, prompt > INT64_MAX - most ? INT64_MAX : prompt + most);
   }
 
-  if (!json) {
-    print_model(input, compute);
-    fmt::print("tokens  {}: {}\n", tokens.size(), ids_text(tokens));
-    fmt::print("eos     {}\n", input.spec.eos.empty() ? "none" : ids_text(input.spec.eos));
-    fmt::print("then   ");
-    std::fflush(stdout);
-  }
   const auto show = [json](int64_t token) {
     if (json) return;
     fmt::print(" {}", token);
     std::fflush(stdout);
   };
   const auto generated = with_model(input, compute, [&]<class S>(const Model<S>& model) {
+    if (!json) print_prompt(input, compute, tokens);
     Progress progress("prefill", layer_rows(model.spec, prompt, 1));
     Cache<S> cache(model.spec);
     return generate<S>(model, cache, tokens, most, chunk, forward_options<S>(compute, progress),

@@ -12,11 +12,11 @@ constexpr std::pair<std::string_view, const char*> meanings[] = {
     {"embedding", "the token's embedding, where each stream starts"},
     {"normed", "RMSNorm(x) at the layer's entry"},
     {"q",
-     "queries: softmax layers after qk-norm, scale-offset and RoPE; linear layers after the "
+     "queries; of softmax layers after qk-norm, scale-offset and RoPE, of linear layers after the "
      "convolution and SiLU (or what an output copy has in their place), before L2 norm, RoPE "
      "and scale"},
-    {"k", "keys: softmax layers after qk-norm and RoPE; linear layers as q"},
-    {"v", "values: linear layers after the convolution and SiLU"},
+    {"k", "keys; of softmax layers after qk-norm and RoPE, of linear layers as q"},
+    {"v", "values; of linear layers after the convolution and SiLU"},
     {"log_gate", "log of the state's decay, per value head or key channel"},
     {"write", "beta, the delta rule's write strength, per value head"},
     {"attention", "what meets W_O: attention's result, or the normed and gated read of the state"},

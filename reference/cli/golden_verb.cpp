@@ -9,7 +9,6 @@
 #include "reference/cli/verbs.hpp"
 #include "reference/convert/random_checkpoint.hpp"
 #include "reference/model/forward.hpp"
-#include "reference/spec/architecture.hpp"
 #include "reference/spec/input_error.hpp"
 #include "reference/spec/json_fields.hpp"
 #include "reference/spec/output_file.hpp"
@@ -92,7 +91,7 @@ std::string readme(const ModelInput& input, const GoldenRequest& request,
       "for each token, output tensors a row for each output position in the order of outputs.json. "
       "Layers count from 0; a head's channels are contiguous in a row.\n\n"
       "| Tensor | Shape | What it is |\n|---|---|---|\n",
-      architecture_text(input.spec), input.name, *input.seed, request.tokens.size(),
+      architecture_text(input.arch, input.spec), input.name, *input.seed, request.tokens.size(),
       request.outputs.size(), request.outputs.empty() ? "none" : "@outputs.json");
   for (const NamedTensor& tensor : tensors) {
     text += fmt::format("| {} | {} | {} |\n", tensor.name, fmt::join(tensor.shape, " x "),
@@ -128,12 +127,12 @@ int run_golden(const Arguments& arguments) {
   write_text_file(folder.path() / "outputs.json", Json(request.outputs).dump() + "\n");
   write_text_file(folder.path() / "README.md", readme(input, request, tensors));
   write_tensors(folder.path() / "intermediates.safetensors", tensors,
-                {{"arch", architecture_of(input.spec)}, {"seed", std::to_string(*input.seed)}});
+                {{"arch", input.arch}, {"seed", std::to_string(*input.seed)}});
   folder.commit();
   if (has_option(*given, "json")) {
     Json json;
     json["model"] = input.name;
-    json["arch"] = architecture_of(input.spec);
+    json["arch"] = input.arch;
     json["seed"] = *input.seed;
     json["tokens"] = request.tokens;
     json["outputs"] = request.outputs;
@@ -143,8 +142,8 @@ int run_golden(const Arguments& arguments) {
     return 0;
   }
   fmt::print("model   {} ({}; random weights, seed {})\n", input.name, input.source, *input.seed);
-  fmt::print("arch    {}\ntokens  {}: {}\n", architecture_text(input.spec), request.tokens.size(),
-             ids_text(request.tokens));
+  fmt::print("arch    {}\ntokens  {}: {}\n", architecture_text(input.arch, input.spec),
+             request.tokens.size(), ids_text(request.tokens));
   fmt::print("wrote   {}: a checkpoint and {} tensors; README.md names them\n", out,
              tensors.size());
   return 0;

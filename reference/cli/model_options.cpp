@@ -28,8 +28,7 @@ uint64_t seed_option(const po::variables_map& given) {
 
 // check_tensors, saying what asks for an absent tensor, with a way out where only scale-offset is
 // missing.
-void require_tensors(const ModelSpec& spec, const TensorSource& files) {
-  const std::string arch = architecture_of(spec);
+void require_tensors(const ModelSpec& spec, const std::string& arch, const TensorSource& files) {
   std::optional<std::string> no_scale_offset;
   for (const TensorInfo& tensor : tensor_table(spec)) {
     if (find_tensor(files, tensor.name) != nullptr) continue;
@@ -56,7 +55,7 @@ ModelInput open_checkpoint(const po::variables_map& given, const std::string& mo
   input.spec =
       spec_in_architecture(own, optional_text(given, "arch"), optional_size(given, "window"));
   input.files = std::make_unique<TensorSource>(paths.weights);
-  require_tensors(input.spec, *input.files);
+  require_tensors(input.spec, architecture_name(given, input.spec), *input.files);
   input.weights = std::make_unique<CheckpointWeights>(*input.files);
   return input;
 }
@@ -109,6 +108,10 @@ void add_model_options(po::options_description& options) {
   add_random_options(options);
 }
 
+std::string architecture_name(const po::variables_map& given, const ModelSpec& spec) {
+  return optional_text(given, "arch").value_or(architecture_of(spec));
+}
+
 ModelInput open_model(const po::variables_map& given) {
   const auto model = optional_text(given, "model");
   const auto random = optional_text(given, "random");
@@ -120,6 +123,7 @@ ModelInput open_model(const po::variables_map& given) {
   }
   ModelInput input = model ? open_checkpoint(given, *model) : open_random(given, *random);
   input.source = input.spec.source;
+  input.arch = architecture_name(given, input.spec);
   input.name = input.spec.name.empty() ? (model ? *model : *random) : input.spec.name;
   return input;
 }

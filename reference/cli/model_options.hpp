@@ -25,6 +25,7 @@ CheckpointPaths checkpoint_paths(const std::string& model);
 // A spec in the architecture asked for, with weights that are all there, unread.
 struct ModelInput {
   std::string name;              // for people
+  std::string arch;              // as asked for, or what the spec is
   std::string source;            // the config's path
   std::optional<uint64_t> seed;  // of random weights
   ModelSpec spec;
@@ -38,6 +39,9 @@ void add_architecture_options(po::options_description& options);
 void add_random_options(po::options_description& options);
 // Those, and --model.
 void add_model_options(po::options_description& options);
+
+// The name that --arch gives, or what the spec is.
+std::string architecture_name(const po::variables_map& given, const ModelSpec& spec);
 
 // Throws InputError unless one of --model and --random is given and every tensor of the spec is
 // there with its shape; what is missing for --arch orthros is named with the way out.

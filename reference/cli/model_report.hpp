@@ -19,7 +19,7 @@ Json model_json(const ModelInput& input, const ComputeOptions& compute);
 void print_json(const Json& json);
 
 // "orthros, window 128".
-std::string architecture_text(const ModelSpec& spec);
+std::string architecture_text(const std::string& arch, const ModelSpec& spec);
 void print_model(const ModelInput& input, const ComputeOptions& compute);
 // Ids with spaces between them, the middle of a long list left out.
 std::string ids_text(std::span<const int64_t> ids);

@@ -25,7 +25,7 @@ Progress::~Progress() {
 void Progress::add(int64_t done) {
   done_ += done;
   const auto now = Clock::now();
-  if (now < next_) return;
+  if (now < next_ || done_ > total_) return;
   next_ = now + (terminal_ ? 500ms : 10000ms);
   shown_ = true;
   const double percent = 100.0 * static_cast<double>(done_) / static_cast<double>(total_);

@@ -8,7 +8,7 @@
 namespace orthros::cli {
 
 // Silent for the first two seconds. Then, on a terminal, one line that is written over; elsewhere a
-// line every ten seconds. For use on one thread.
+// line every ten seconds; silent again past the total. For use on one thread.
 class Progress {
  public:
   // `total` in whatever add() counts.
