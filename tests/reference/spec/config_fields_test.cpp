@@ -190,9 +190,10 @@ TEST(config_fields, query_heads_must_be_a_multiple_of_kv_heads) {
 }
 
 TEST(config_fields, absent_kv_heads_are_query_heads_and_absent_head_dim_is_their_share) {
-  for (const Json& config : {without(llama_config(), "num_key_value_heads"),
-                             with(llama_config(), {{"num_key_value_heads", nullptr}})}) {
-    EXPECT_EQ(softmax_of(read(config)).kv_heads, 8);
+  const Json sixteen = with(llama_config(), {{"num_attention_heads", 16}});
+  for (const Json& config : {without(sixteen, "num_key_value_heads"),
+                             with(sixteen, {{"num_key_value_heads", nullptr}})}) {
+    EXPECT_EQ(softmax_of(read(config)).kv_heads, 16);
   }
   EXPECT_EQ(softmax_of(read(llama_config())).head_width, 8);
   EXPECT_EQ(softmax_of(read(with(llama_config(), {{"head_dim", nullptr}}))).head_width, 8);

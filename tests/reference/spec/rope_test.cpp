@@ -80,6 +80,35 @@ TEST(rope, llama3_scales_as_published) {
   for (size_t i = 35; i < 64; ++i) EXPECT_EQ(scaled[i], plain[i] / 8.0) << i;
 }
 
+// With low 2 and high 8 the ends move to wavelengths of 4096 and 1024, and the blend between them
+// is linear in original / wavelength.
+TEST(rope, llama3_blends_between_its_two_factors) {
+  Rope rope = llama31();
+  rope.low_freq_factor = 2.0;
+  rope.high_freq_factor = 8.0;
+  const auto plain = inverse_frequencies(unscaled(5e5, 128));
+  const auto scaled = inverse_frequencies(rope);
+  int kept = 0, blended = 0, divided = 0;
+  for (size_t i = 0; i < 64; ++i) {
+    const double rotations = 8192.0 * plain[i] / (2.0 * std::numbers::pi);
+    if (rotations > 8.0) {
+      EXPECT_EQ(scaled[i], plain[i]) << i;
+      ++kept;
+    } else if (rotations < 2.0) {
+      EXPECT_EQ(scaled[i], plain[i] / 8.0) << i;
+      ++divided;
+    } else {
+      const double share = (rotations - 2.0) / 6.0;
+      // rotations is up to 8 and cancels against 2: a few more ulps.
+      EXPECT_NEAR(scaled[i] / plain[i], share + (1.0 - share) / 8.0, 8 * few_roundings) << i;
+      ++blended;
+    }
+  }
+  EXPECT_GT(kept, 0);
+  EXPECT_GT(blended, 0);
+  EXPECT_GT(divided, 0);
+}
+
 // "YaRN: Efficient Context Window Extension of Large Language Models" (Peng et al.), written from
 // its section 3.2: with r(i) = L / lambda_i rotations over the trained length L, a channel keeps
 // its frequency above beta rotations, is divided by s below alpha, and blends linearly in between.
@@ -144,11 +173,12 @@ TEST(rope, yarn_keeps_fast_channels_and_divides_slow_ones) {
   for (size_t i = 40; i < 64; ++i) EXPECT_EQ(scaled[i], plain[i] / 4.0) << i;
 }
 
-TEST(rope, a_ramp_of_no_length_gives_numbers) {
-  Rope rope = yarn(1e6, 128, 4.0, 32768);
-  rope.truncate = false;
-  rope.beta_slow = std::nextafter(rope.beta_fast, 0.0);
-  for (double frequency : inverse_frequencies(rope)) EXPECT_TRUE(std::isfinite(frequency));
+// One rotation of 6 positions lies before channel 0, so the ramp is from 0 to 0.
+TEST(rope, a_ramp_of_no_length_keeps_channel_0_and_divides_the_rest) {
+  const auto plain = inverse_frequencies(unscaled(1e6, 128));
+  const auto scaled = inverse_frequencies(yarn(1e6, 128, 4.0, 6));
+  EXPECT_EQ(scaled[0], plain[0]);
+  for (size_t i = 1; i < 64; ++i) EXPECT_EQ(scaled[i], plain[i] / 4.0) << i;
 }
 
 // Eq. 22 of the YaRN paper: sqrt(1/t) = 0.1 ln(s) + 1, on q and on k alike.
