@@ -11,8 +11,10 @@ namespace orthros::cli {
 void add_compute_options(po::options_description& options) {
   const auto text = [] { return po::value<std::string>(); };
   options.add_options()("scalar", text()->default_value("double"),
-                        "double, float, or bf16 (which rounds where the engine rounds)")(
-      "threads", text()->value_name("N"), "default: all processors; changes no result")(
+                        "double, float, bf16 (which rounds where the engine rounds) or hopper (the "
+                        "engine's arithmetic, "
+                        "bit for bit)")("threads", text()->value_name("N"),
+                                        "default: all processors; changes no result")(
       "form", text()->default_value("recurrent"), "of recurrent layers: recurrent or chunkwise")(
       "recurrent-chunk", text()->value_name("N")->default_value("64"),
       "tokens in a chunk of the chunkwise form");
@@ -20,7 +22,7 @@ void add_compute_options(po::options_description& options) {
 
 ComputeOptions read_compute_options(const po::variables_map& given) {
   ComputeOptions compute;
-  compute.scalar = choice_option(given, "scalar", {"double", "float", "bf16"});
+  compute.scalar = choice_option(given, "scalar", {"double", "float", "bf16", "hopper"});
   if (choice_option(given, "form", {"recurrent", "chunkwise"}) == "chunkwise") {
     compute.form = RecurrentForm::chunkwise;
   }

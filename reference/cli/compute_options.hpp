@@ -10,7 +10,7 @@
 namespace orthros::cli {
 
 struct ComputeOptions {
-  std::string scalar;  // double, float or bf16
+  std::string scalar;  // double, float, bf16 or hopper
   RecurrentForm form = RecurrentForm::recurrent;
   int64_t recurrent_chunk = 64;
 };

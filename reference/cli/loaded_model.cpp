@@ -19,7 +19,7 @@ void require_memory(const ModelSpec& spec, int64_t scalar_bytes) {
   if (needed <= memory) return;
   throw InputError("--scalar", "",
                    fmt::format("expected weights that fit {:.1f} GB of memory, got {:.1f} GB; "
-                               "float takes half of double, bf16 a quarter",
+                               "float takes half of double, bf16 and hopper a quarter",
                                memory / 1e9, needed / 1e9));
 }
 

@@ -7,6 +7,7 @@
 #include "reference/cli/compute_options.hpp"
 #include "reference/cli/model_options.hpp"
 #include "reference/cli/progress.hpp"
+#include "reference/hopper/forward.hpp"
 #include "reference/model/load_model.hpp"
 
 namespace orthros::cli {
@@ -40,11 +41,16 @@ Model<S> load_input(const ModelInput& input) {
   return load_model<S>(input.spec, WatchedWeights(*input.weights, input.spec));
 }
 
-// body(model) with the model in the scalar asked for.
+// body(model) with the model in the scalar asked for. Throws InputError for a model that the scalar
+// does not run.
 template <class Body>
 auto with_model(const ModelInput& input, const ComputeOptions& compute, const Body& body) {
   if (compute.scalar == "float") return body(load_input<float>(input));
   if (compute.scalar == "bf16") return body(load_input<bfloat16>(input));
+  if (compute.scalar == "hopper") {
+    Operations<Hopper>::check(input.spec);
+    return body(load_input<Hopper>(input));
+  }
   return body(load_input<double>(input));
 }
 

@@ -158,6 +158,9 @@ TEST_F(bad_input, outputs_and_documents) {
 
 TEST_F(bad_input, ways_to_compute) {
   expect_run_refused({"--tokens", "1", "--scalar", "fp8"}, "--scalar: expected one of double");
+  expect_refused(
+      {{"generate", "--random", "DIR", "--arch", "gdn", "--tokens", "1", "--scalar", "hopper"},
+       "scalar: expected a model of softmax layers"});
   expect_run_refused({"--tokens", "1", "--form", "parallel"}, "--form: expected one of recurrent");
   expect_run_refused({"--tokens", "1", "--recurrent-chunk", "0"}, "--recurrent-chunk");
   for (const char* count : {"0", "-2", "x", "2000", "99999999999999999999"}) {

@@ -53,6 +53,19 @@ TEST_F(run_verb, any_chunk_and_thread_count_gives_the_same_dump_bit_for_bit) {
   }
 }
 
+TEST_F(run_verb, any_chunk_gives_the_same_dump_bit_for_bit_in_every_scalar) {
+  for (const char* scalar : {"float", "bf16", "hopper"}) {
+    const Words words = joined(seven_tokens, {"--outputs", "all", "--scalar", scalar});
+    const std::string one_shot = dump("orthros", words);
+    EXPECT_NE(ref_json(random("orthros", words))["logits"],
+              ref_json(random("orthros", joined(seven_tokens, {"--outputs", "all"})))["logits"])
+        << scalar;
+    for (const char* chunk : {"1", "3"}) {
+      EXPECT_EQ(dump("orthros", joined(words, {"--chunk", chunk})), one_shot) << scalar << chunk;
+    }
+  }
+}
+
 TEST_F(run_verb, the_dump_of_recurrent_layers_has_states_and_conv_inputs_of_documented_shapes) {
   ref_text(joined(random("orthros-h", seven_tokens), {"--dump", file("dump.safetensors")}));
   const Safetensors dump(file("dump.safetensors"));
@@ -80,7 +93,7 @@ TEST_F(run_verb, the_dump_of_a_decoder_decoder_has_the_shared_pair_once) {
 }
 
 TEST_F(run_verb, json_logits_have_the_bits_of_the_dump) {
-  for (const char* scalar : {"double", "float", "bf16"}) {
+  for (const char* scalar : {"double", "float", "bf16", "hopper"}) {
     const auto json =
         ref_json(joined(random("orthros", seven_tokens), {"--outputs", "all", "--scalar", scalar,
                                                           "--dump", file("dump.safetensors")}));
