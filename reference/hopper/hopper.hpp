@@ -1,7 +1,6 @@
 // Hopper: the scalar that runs the model in the engine's arithmetic, bit for bit (ARITHMETIC.md).
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "reference/hopper/dot_panel.hpp"
