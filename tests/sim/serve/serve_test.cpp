@@ -107,6 +107,34 @@ TEST(sim_serve, the_newest_is_preempted_when_memory_runs_out_and_is_computed_ane
   EXPECT_EQ(result.kv_peak_bytes, config.kv_budget);
 }
 
+TEST(sim_serve, steps_cost_what_the_contexts_in_them_say) {
+  for (const char* architecture : {"swa", "orthros", "yoco", "gdn"}) {
+    SCOPED_TRACE(architecture);
+    const StepCost cost = step_cost(architecture);
+    Workload workload = equal_requests(3, 60, 5, 0.0);
+    workload.requests[1].output = 400;  // windows of 128 and of 512 fill on the way, or do not
+    workload.requests[2].output = 700;
+    ServeConfig config = config_for(cost, 100000);
+    config.kv_budget *= 4;  // a window or a state is all that a sequence may hold
+    const ServeResult result = serve(cost, config, workload);
+    // The three prompts share a step; then each step adds a key to whoever is still there.
+    const PrefillChunk prompts{3, 0, 60, true};
+    double time = cost.seconds({&prompts, 1}, {});
+    for (int64_t step = 1; step < 700; ++step) {
+      std::vector<int64_t> contexts;
+      for (const Request& request : workload.requests) {
+        if (step < request.output) contexts.push_back(60 + step);
+      }
+      time += cost.seconds({}, decode_load(cost.model(), contexts));
+      for (size_t i = 0; i < 3; ++i) {
+        if (step + 1 != workload.requests[i].output) continue;
+        EXPECT_NEAR(result.requests[i].finish_s, time, rounding * time);
+      }
+    }
+    EXPECT_NEAR(result.end_s, time, rounding * time);
+  }
+}
+
 TEST(sim_serve, windowed_layers_let_more_in_and_two_streams_do_not) {
   const auto peak = [](const char* architecture) {
     const StepCost cost = step_cost(architecture);

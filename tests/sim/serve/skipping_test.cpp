@@ -81,8 +81,22 @@ Scene random_scene() {
   return {std::move(cost), config, std::move(workload)};
 }
 
-RC_GTEST_PROP(sim_serve_property, skipping_time_equals_stepping_token_by_token, ()) {
-  const Scene scene = random_scene();
+// Memory for a few requests that all come at once and give many tokens each.
+Scene crowded_scene() {
+  Scene scene = random_scene();
+  scene.config.token_budget = 8192;
+  scene.config.max_batch = 64;
+  scene.config.kv_budget = test::config_for(scene.cost, *rc::gen::element<int64_t>(450, 700, 1200),
+                                            scene.config.block_size)
+                               .kv_budget;
+  for (Request& request : scene.workload.requests) {
+    request = {request.arrival_s * 1e-3, request.input % 200 + 1, 20 * request.output % 230, 0, 0};
+  }
+  scene.workload.concurrency *= 5;
+  return scene;
+}
+
+void assert_skipping_equals_stepping(const Scene& scene) {
   ServeConfig stepwise = scene.config;
   stepwise.stepwise = true;
   const ServeResult skipped = serve(scene.cost, scene.config, scene.workload);
@@ -113,8 +127,16 @@ RC_GTEST_PROP(sim_serve_property, skipping_time_equals_stepping_token_by_token, 
   assert_close(skipped.in_flight_s, stepped.in_flight_s);
 }
 
+RC_GTEST_PROP(sim_serve_property, skipping_time_equals_stepping_token_by_token, ()) {
+  assert_skipping_equals_stepping(random_scene());
+}
+
+RC_GTEST_PROP(sim_serve_property, skipping_time_equals_stepping_where_memory_is_short, ()) {
+  assert_skipping_equals_stepping(crowded_scene());
+}
+
 RC_GTEST_PROP(sim_serve_property, every_request_is_accounted_for_within_memory, ()) {
-  const Scene scene = random_scene();
+  const Scene scene = *rc::gen::arbitrary<bool>() ? crowded_scene() : random_scene();
   test::Watch watch(scene.config);
   const ServeResult result = serve(scene.cost, scene.config, scene.workload, &watch);
   test::expect_sound(result, scene.workload);
