@@ -177,8 +177,11 @@ std::string cost_csv(const CostScenario& s) {
   return table.csv();
 }
 
-std::string cost_text(const CostScenario& s) {
-  std::string text = understood(s) + profile_line(s.profile, s.hardware) + "\n";
+std::string label_of(const CostResult& result) {
+  return result.window ? fmt::format("{} (w={})", result.arch, *result.window) : result.arch;
+}
+
+TextTable cost_table(const CostScenario& s) {
   const PaperTable paper = load_paper_table();
   const auto reported = [&](const CostResult& r) {
     return paper.find(s.model, r.arch, s.hardware.name, s.request);
@@ -192,7 +195,7 @@ std::string cost_text(const CostScenario& s) {
   TextTable table(header);
   for (const CostResult& r : s.results) {
     const CostPoint& p = r.point;
-    std::vector<std::string> row = {r.window ? fmt::format("{} (w={})", r.arch, *r.window) : r.arch,
+    std::vector<std::string> row = {label_of(r),
                                     flops_text(static_cast<double>(p.flops.prefill)),
                                     flops_text(static_cast<double>(p.flops.decode)),
                                     bytes_text(static_cast<double>(p.memory.kv)),
@@ -210,7 +213,12 @@ std::string cost_text(const CostScenario& s) {
     }
     table.add(row);
   }
-  return text + table.text() + "\n" + heaviest_ops(s);
+  return table;
+}
+
+std::string cost_text(const CostScenario& s) {
+  return understood(s) + profile_line(s.profile, s.hardware) + "\n" + cost_table(s).text() + "\n" +
+         heaviest_ops(s);
 }
 
 }  // namespace orthros::cli

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cli/text_table.hpp"
 #include "sim/cost.hpp"
 #include "sim/hardware.hpp"
 #include "sim/profile.hpp"
@@ -35,6 +36,11 @@ std::string cost_csv(const CostScenario& scenario);
 // What was understood, a row per architecture, the paper's figures where it reports this scenario,
 // and where the time goes.
 std::string cost_text(const CostScenario& scenario);
+
+// The row per architecture, with the paper's figures where it reports this scenario.
+TextTable cost_table(const CostScenario& scenario);
+// "orthros (w=128)".
+std::string label_of(const CostResult& result);
 
 // The line that says which profile was used and how far to trust it.
 std::string profile_line(const Profile& profile, const Hardware& hardware);

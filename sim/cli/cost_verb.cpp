@@ -3,8 +3,10 @@
 
 #include "reference/spec/config.hpp"
 #include "sim/cli/cost_report.hpp"
+#include "sim/cli/html_option.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/verbs.hpp"
+#include "sim/report/cost_page.hpp"
 
 namespace orthros::cli {
 namespace {
@@ -28,6 +30,14 @@ Memory
   key and value; windowed layers of one stream keep w. Activations are not in total_bytes.
 )";
 
+// Empty where the model was made for such lengths.
+std::string warning_past_positions(const ModelSpec& spec, const CostRequest& request) {
+  const int64_t length = request.input + request.output;
+  if (spec.max_positions <= 0 || length <= spec.max_positions) return "";
+  return fmt::format("input + output = {} is past max_position_embeddings {}", length,
+                     spec.max_positions);
+}
+
 }  // namespace
 
 int run_cost(const Arguments& arguments) {
@@ -40,9 +50,11 @@ int run_cost(const Arguments& arguments) {
                                                              "sequences")(
       "skip-dead", "leave out the last layer's dead base work");
   add_format_options(options);
+  add_html_option(options);
   const auto given = parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   const Format format = format_of(*given);
+  const auto html = HtmlReport::asked_in(*given);
   CostScenario scenario;
   scenario.request = {size_option(*given, "input"), size_option(*given, "output"),
                       size_option(*given, "batch")};
@@ -53,19 +65,23 @@ int run_cost(const Arguments& arguments) {
   scenario.profile = load_profile(text_option(*given, "profile"));
   scenario.deployment = deployment_of(*given);
   const CountOptions counting{has_option(*given, "skip-dead")};
+  std::vector<StepCost> costs;
   for (const ArchitectureModel& architecture : architectures_of(*given, spec)) {
-    const StepCost cost(count_model(architecture.spec, counting), scenario.deployment,
-                        scenario.profile, scenario.hardware);
+    const StepCost& cost =
+        costs.emplace_back(count_model(architecture.spec, counting), scenario.deployment,
+                           scenario.profile, scenario.hardware);
     scenario.results.push_back({architecture.name, window_of(architecture.spec),
                                 cost_point(cost, scenario.hardware, scenario.request),
                                 cost_ops(cost, scenario.request)});
   }
-  const int64_t length = scenario.request.input + scenario.request.output;
-  if (spec.max_positions > 0 && length > spec.max_positions) {
-    fmt::print(stderr,
-               "orthros-sim: warning: input + output = {} is past max_position_embeddings {}\n",
-               length, spec.max_positions);
+  const std::string past = warning_past_positions(spec, scenario.request);
+  if (html) {
+    report::Page page = report::cost_page(scenario, costs);
+    page.command = command_line("cost", arguments);
+    if (!past.empty()) page.warnings.push_back(past);
+    html->write(page);
   }
+  if (!past.empty()) fmt::print(stderr, "orthros-sim: warning: {}\n", past);
   switch (format) {
     case Format::json:
       fmt::print("{}\n", cost_json(scenario).dump(2));

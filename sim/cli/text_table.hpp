@@ -13,6 +13,8 @@ class TextTable {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   std::string text() const;  // for a terminal
   std::string csv() const;   // RFC 4180 with \n
+  // The header first.
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }
 
  private:
   std::vector<std::vector<std::string>> rows_;
