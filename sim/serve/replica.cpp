@@ -30,6 +30,7 @@ void Replica::account_waiting(double now) {
   const auto waiting = static_cast<double>(waiting_.size());
   waiting_series_.add(waiting_since_, now, waiting);
   context_.result.waiting_s += (now - waiting_since_) * waiting;
+  if (!waiting_.empty()) context_.result.queued_s += now - waiting_since_;
   waiting_since_ = now;
 }
 

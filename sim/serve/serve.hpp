@@ -89,6 +89,7 @@ struct ServeResult {
   double busy_s = 0.0;       // seconds in steps, of all engines together
   double in_flight_s = 0.0;  // integral over time of the requests in the system
   double waiting_s = 0.0;    // of those that wait for admission
+  double queued_s = 0.0;     // seconds in which some request waits, of all engines together
   int64_t engines = 1;
   int64_t gpus = 1;  // of all engines
   int64_t completed = 0;

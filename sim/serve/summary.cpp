@@ -73,8 +73,9 @@ ServeSummary summary_of(const ServeResult& result, const Slo& slo, double dollar
   if (summary.duration_s > 0.0) {
     summary.output_tokens_per_s = static_cast<double>(summary.output_tokens) / summary.duration_s;
     summary.goodput_rps = static_cast<double>(good) / summary.duration_s;
-    summary.utilisation =
-        result.busy_s / (static_cast<double>(result.engines) * summary.duration_s);
+    const double engine_seconds = static_cast<double>(result.engines) * summary.duration_s;
+    summary.utilisation = result.busy_s / engine_seconds;
+    summary.queued = result.queued_s / engine_seconds;
     summary.mean_in_flight = result.in_flight_s / summary.duration_s;
     summary.mean_waiting = result.waiting_s / summary.duration_s;
   }

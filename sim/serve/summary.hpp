@@ -33,6 +33,7 @@ struct ServeSummary {
   std::optional<double> output_tokens_per_s;
   std::optional<double> goodput_rps;  // completed requests that meet the SLO, a second
   double utilisation = 0.0;           // share of time that engines are in a step
+  double queued = 0.0;                // share of time that requests wait, mean over engines
   std::optional<double> mean_in_flight;
   std::optional<double> mean_waiting;
   double gpu_seconds = 0.0;  // all GPUs, for the whole duration
