@@ -123,7 +123,7 @@ PanelRows::PanelRows(const uint16_t* bits, int64_t rows, int64_t length, int64_t
       const int32_t exponent = zero ? exponent_of_zero : term_of_bf16(value).exponent;
       values_[at] = widen_bf16(value);
       exponents_[at] = static_cast<int32_t>(static_cast<uint32_t>(exponent & 0xffff) * 0x10001u);
-      if (!zero) not_zero_[static_cast<size_t>(r * steps_ + k / step_terms)] = -1;
+      if (!zero) not_zero_[static_cast<size_t>(r * steps_ + k / step_terms)] = ~0u;
       if (exponent > most_row_exponent) regular_[static_cast<size_t>(r)] = 0;
     }
   }

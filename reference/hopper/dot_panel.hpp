@@ -59,8 +59,9 @@ class PanelRows {
   const uint16_t* bits_;
   std::vector<float> values_;       // rows x length
   std::vector<int32_t> exponents_;  // rows x length: unbiased, twice in a word as 16 bits
-  std::vector<int32_t> not_zero_;   // rows x steps: -1, or 0 where all values of a step are zero
-  std::vector<char> regular_;       // rows: whether the vector kernels may take the row
+  std::vector<uint32_t>
+      not_zero_;               // rows x steps: all ones, or 0 where all values of a step are zero
+  std::vector<char> regular_;  // rows: whether the vector kernels may take the row
 };
 
 // The widest vectors that this machine's kernels use, in floats: 4, 8 or 16.

@@ -36,6 +36,7 @@ inline constexpr int32_t kept_bits = 25;
 // The term in units of 2^(largest - kept_bits), truncated toward zero.
 ORTHROS_HOST_DEVICE inline int64_t in_units(const Term& term, int32_t fraction_bits,
                                             int32_t largest) {
+  if (term.magnitude == 0) return 0;  // its exponent may exceed the largest
   const int32_t shift = kept_bits - fraction_bits - (largest - term.exponent);
   int64_t units = 0;
   if (shift >= 0) {

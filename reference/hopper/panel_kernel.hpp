@@ -14,7 +14,7 @@ namespace orthros::hopper {
 struct KernelRow {
   const float* values;
   const int32_t* exponents;
-  const int32_t* not_zero;
+  const uint32_t* not_zero;
 };
 
 // What the kernel leaves behind, a row of lanes each: even lanes' vectors and odd lanes' alternate.
@@ -41,6 +41,7 @@ template <size_t N>
 struct VectorOf {
   typedef float Floats __attribute__((vector_size(4 * N)));
   typedef int32_t Ints __attribute__((vector_size(4 * N)));
+  typedef uint32_t Words __attribute__((vector_size(4 * N)));  // sums may wrap around
   typedef int16_t Shorts __attribute__((vector_size(4 * N)));
 };
 
@@ -50,10 +51,11 @@ template <size_t N, size_t Rows>
                                              int64_t length, KernelResult* results) {
   using F = typename VectorOf<N>::Floats;
   using I = typename VectorOf<N>::Ints;
+  using U = typename VectorOf<N>::Words;
   using H = typename VectorOf<N>::Shorts;
   constexpr size_t pairs = static_cast<size_t>(panel_lanes) / (2 * N);
   F sums[Rows][pairs][2] = {};
-  I doubts[Rows][pairs][2] = {};
+  U doubts[Rows][pairs][2] = {};
   const F least = F(I{} + (least_exponent << 23));
   const F most = F(I{} + (most_exponent << 23));
   for (int64_t k = 0; k < length; k += step_terms) {
@@ -71,7 +73,7 @@ template <size_t N, size_t Rows>
         }
       }
       F scale[Rows][2];
-      I units[Rows][2];
+      U units[Rows][2];
       for (size_t r = 0; r < Rows; ++r) {
         largest[r] = largest[r] < 255 ? largest[r] : H{} + 255;
         for (size_t half = 0; half < 2; ++half) {
@@ -82,9 +84,9 @@ template <size_t N, size_t Rows>
           const F exponent = of_products > of_sum ? of_products : of_sum;
           F held = exponent > least ? exponent : least;
           held = held < most ? held : most;
-          doubts[r][pair][half] |= (I(exponent) ^ I(held)) & rows[r].not_zero[k / step_terms];
-          scale[r][half] = F((I{} + static_cast<int32_t>(279u << 23)) - I(held));
-          units[r][half] = I{};
+          doubts[r][pair][half] |= (U(exponent) ^ U(held)) & rows[r].not_zero[k / step_terms];
+          scale[r][half] = F((U{} + (279u << 23)) - U(held));
+          units[r][half] = U{};
         }
       }
       for (int64_t i = 0; i < terms; ++i) {
@@ -94,18 +96,18 @@ template <size_t N, size_t Rows>
         const F odd = F(weight & static_cast<int32_t>(0xffff0000u));
         for (size_t r = 0; r < Rows; ++r) {
           const float value = rows[r].values[k + i];
-          units[r][0] += __builtin_convertvector((even * value) * scale[r][0], I);
-          units[r][1] += __builtin_convertvector((odd * value) * scale[r][1], I);
+          units[r][0] += U(__builtin_convertvector((even * value) * scale[r][0], I));
+          units[r][1] += U(__builtin_convertvector((odd * value) * scale[r][1], I));
         }
       }
       for (size_t r = 0; r < Rows; ++r) {
         for (size_t half = 0; half < 2; ++half) {
           F& sum = sums[r][pair][half];
-          const I& products = units[r][half];
-          doubts[r][pair][half] |= (products ^ (products + products)) & INT32_MIN;
-          const I all = products + __builtin_convertvector(sum * scale[r][half], I);
-          const F unit = F((I{} + (254 << 23)) - I(scale[r][half]));
-          sum = __builtin_convertvector(all, F) * unit;
+          const U& products = units[r][half];
+          doubts[r][pair][half] |= (products ^ (products + products)) & 0x80000000u;
+          const U all = products + U(__builtin_convertvector(sum * scale[r][half], I));
+          const F unit = F((U{} + (254u << 23)) - U(scale[r][half]));
+          sum = __builtin_convertvector(I(all), F) * unit;
         }
       }
     }
