@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "reference/spec/input_error.hpp"
 
@@ -118,14 +117,6 @@ Eigen::VectorXd start_of(const Family& family, const Hardware& hardware) {
   return x;
 }
 
-// Keeps the sum of squares from following single outliers: quadratic within delta, linear beyond.
-double damped(double error) {
-  constexpr double delta = 0.05;
-  const double scaled = error / delta;
-  const double damped2 = 2.0 * delta * delta * (std::sqrt(1.0 + scaled * scaled) - 1.0);
-  return std::copysign(std::sqrt(damped2), error);
-}
-
 ShapeFactor range_of(const std::vector<MeasuredKernel>& rows) {
   ShapeFactor range;
   range.lowest.fill(std::numeric_limits<double>::max());
@@ -148,9 +139,12 @@ Law fit_law(const std::vector<MeasuredKernel>& rows, const Family& family,
     const std::vector<double> errors = relative_errors(rows, law_of(family, x, range));
     // A weak pull to the start keeps what the rows do not determine at rest.
     constexpr double ridge = 0.03;
+    constexpr double outlier = 0.05;
     const auto n = static_cast<Eigen::Index>(errors.size());
     Eigen::VectorXd all(n + x.size());
-    for (Eigen::Index i = 0; i < n; ++i) all[i] = damped(errors[static_cast<size_t>(i)]);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      all[i] = damped_error(errors[static_cast<size_t>(i)], outlier);
+    }
     all.tail(x.size()) = ridge * (x - start);
     return all;
   };
@@ -183,11 +177,7 @@ KernelFit fit_kernel(const std::vector<MeasuredKernel>& rows, OpKind kind, const
         "--table", "",
         fmt::format("expected at least {} rows, got {}", 2 * fit.parameters, rows.size()));
   }
-  // A fixed permutation; std::shuffle's is not specified, so it is drawn here.
-  std::vector<size_t> order(rows.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::mt19937_64 random(20261009);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  const std::vector<size_t> order = shuffled_indices(rows.size());
   std::vector<double> errors;
   for (int64_t fold = 0; fold < folds; ++fold) {
     std::vector<MeasuredKernel> train, test;

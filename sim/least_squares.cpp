@@ -4,13 +4,14 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <random>
+#include <utility>
 
 namespace orthros {
 namespace {
 
 Eigen::MatrixXd jacobian(const Residuals& residuals, const Eigen::VectorXd& at,
-                         const Eigen::VectorXd& value) {
-  constexpr double relative_step = 1e-6;
+                         const Eigen::VectorXd& value, double relative_step) {
   Eigen::MatrixXd columns(value.size(), at.size());
   for (Eigen::Index i = 0; i < at.size(); ++i) {
     Eigen::VectorXd moved = at;
@@ -23,12 +24,13 @@ Eigen::MatrixXd jacobian(const Residuals& residuals, const Eigen::VectorXd& at,
 
 }  // namespace
 
-Eigen::VectorXd least_squares(const Residuals& residuals, Eigen::VectorXd at, int iterations) {
+Eigen::VectorXd least_squares(const Residuals& residuals, Eigen::VectorXd at, int iterations,
+                              double relative_step) {
   Eigen::VectorXd value = residuals(at);
   double cost = value.squaredNorm();
   double damping = 1e-3;
   for (int i = 0; i < iterations; ++i) {
-    const Eigen::MatrixXd columns = jacobian(residuals, at, value);
+    const Eigen::MatrixXd columns = jacobian(residuals, at, value, relative_step);
     const Eigen::MatrixXd normal = columns.transpose() * columns;
     const Eigen::VectorXd gradient = columns.transpose() * value;
     bool moved = false;
@@ -54,6 +56,19 @@ Eigen::VectorXd least_squares(const Residuals& residuals, Eigen::VectorXd at, in
     if (!moved) return at;
   }
   return at;
+}
+
+double damped_error(double error, double delta) {
+  const double scaled = error / delta;
+  return std::copysign(delta * std::sqrt(2.0 * (std::sqrt(1.0 + scaled * scaled) - 1.0)), error);
+}
+
+std::vector<size_t> shuffled_indices(size_t n) {
+  std::vector<size_t> order(n);
+  for (size_t i = 0; i < n; ++i) order[i] = i;
+  std::mt19937_64 random(20261009);  // std::shuffle's order is not specified, so it is drawn here
+  for (size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  return order;
 }
 
 ErrorSummary summarize(std::vector<double> errors) {

@@ -18,6 +18,18 @@ struct StepSoftware {
   double per_step_s = 0.0;
   double per_sequence_s = 0.0;  // of each sequence that gives a token
   double per_token_s = 0.0;     // of each prefilled token
+  double per_prompt_s = 0.0;    // of each piece of a prompt
+  // The same, times log2 of the tensor-parallel group: prompts are handed to ranks as in a tree.
+  double per_prompt_group_s = 0.0;
+};
+
+// What a server and its clients add around the steps, under closed-loop load.
+struct ServingSoftware {
+  double per_request_s = 0.0;   // between a client's request and the engine's queue
+  double stream_token_s = 0.0;  // the front end hands out one token of one client at a time
+  int64_t idle_slots = 0;       // c clients are served on c - idle_slots slots
+  int64_t token_budget = 8192;  // rows of a step: whole prompts and decode tokens
+  double burst_share = 0.0;     // of measured requests that stood in the first synchronous burst
 };
 
 // Laws hold rates as fractions of the hardware's dense peak and bandwidths as fractions of its
@@ -29,6 +41,7 @@ struct Profile {
   std::string fitted_on;  // hardware; empty: none
   std::array<std::optional<Law>, op_kinds> laws;
   StepSoftware step;
+  ServingSoftware serving;
   nlohmann::ordered_json provenance;  // where each number came from
 
   const std::optional<Law>& law(OpKind kind) const { return laws[static_cast<size_t>(kind)]; }

@@ -5,8 +5,8 @@
 
 #include "reference/spec/input_error.hpp"
 #include "reference/spec/json_fields.hpp"
+#include "reference/spec/output_file.hpp"
 #include "reference/spec/scenario_files.hpp"
-#include "sim/output_file.hpp"
 #include "sim/profile.hpp"
 
 namespace orthros {
@@ -100,7 +100,19 @@ Profile load_profile(std::string_view name_or_path) {
   }
   if (const auto step = fields.object("step")) {
     profile.step = {non_negative(*step, "per_step_s"), non_negative(*step, "per_sequence_s"),
-                    non_negative(*step, "per_token_s")};
+                    non_negative(*step, "per_token_s"), non_negative(*step, "per_prompt_s"),
+                    non_negative(*step, "per_prompt_group_s")};
+  }
+  if (const auto serving = fields.object("serving")) {
+    ServingSoftware& to = profile.serving;
+    to.per_request_s = non_negative(*serving, "per_request_s");
+    to.stream_token_s = non_negative(*serving, "stream_token_s");
+    to.idle_slots = serving->integer("idle_slots").value_or(to.idle_slots);
+    to.token_budget = serving->integer("token_budget").value_or(to.token_budget);
+    to.burst_share = non_negative(*serving, "burst_share");
+    if (to.idle_slots < 0 || to.token_budget < 1 || to.burst_share > 1.0) {
+      serving->fail("idle_slots", "expected idle_slots >= 0, token_budget >= 1, burst_share <= 1");
+    }
   }
   if (const nlohmann::json* provenance = fields.raw("provenance")) {
     profile.provenance = nlohmann::ordered_json::parse(provenance->dump());
@@ -148,13 +160,21 @@ nlohmann::ordered_json to_json(const Profile& profile) {
   const StepSoftware& step = profile.step;
   json["step"] = {{"per_step_s", step.per_step_s},
                   {"per_sequence_s", step.per_sequence_s},
-                  {"per_token_s", step.per_token_s}};
+                  {"per_token_s", step.per_token_s},
+                  {"per_prompt_s", step.per_prompt_s},
+                  {"per_prompt_group_s", step.per_prompt_group_s}};
+  const ServingSoftware& serving = profile.serving;
+  json["serving"] = {{"per_request_s", serving.per_request_s},
+                     {"stream_token_s", serving.stream_token_s},
+                     {"idle_slots", serving.idle_slots},
+                     {"token_budget", serving.token_budget},
+                     {"burst_share", serving.burst_share}};
   json["provenance"] = profile.provenance;
   return json;
 }
 
 void save_profile(const Profile& profile, const std::filesystem::path& path) {
-  write_whole_file(path, to_json(profile).dump(2) + "\n");
+  write_text_file(path, to_json(profile).dump(2) + "\n");
 }
 
 }  // namespace orthros

@@ -2,6 +2,7 @@
 #include "sim/step_cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace orthros {
@@ -20,7 +21,10 @@ StepCost::StepCost(CountModel model, const Deployment& deployment, const Profile
                    const Hardware& hardware)
     : model_(std::move(model)),
       deployment_(deployment),
-      timing_(timing_on(profile, hardware, deployment.weight_bytes)) {}
+      timing_(timing_on(profile, hardware, deployment.weight_bytes)),
+      per_prompt_s_(profile.step.per_prompt_s +
+                    profile.step.per_prompt_group_s *
+                        std::log2(static_cast<double>(deployment.tensor_parallel))) {}
 
 double StepCost::op_seconds(const Op& op) const {
   return static_cast<double>(op.count) * timing_.law(op.kind).seconds(op);
@@ -33,14 +37,17 @@ double StepCost::op_sum_seconds(const Op& op, int64_t steps) const {
 double StepCost::software_seconds(std::span<const PrefillChunk> prefill,
                                   const DecodeLoad& decode) const {
   double tokens = 0.0;
+  double prompts = 0.0;
   auto sequences = static_cast<double>(decode.sequences);
   for (const PrefillChunk& chunk : prefill) {
     tokens += static_cast<double>(chunk.sequences) * static_cast<double>(chunk.tokens);
+    prompts += static_cast<double>(chunk.sequences);
     if (chunk.logits) sequences += static_cast<double>(chunk.sequences);
   }
   if (tokens == 0.0 && sequences == 0.0) return 0.0;
   const StepSoftware& step = timing_.step;
-  return step.per_step_s + step.per_sequence_s * sequences + step.per_token_s * tokens;
+  return step.per_step_s + step.per_sequence_s * sequences + step.per_token_s * tokens +
+         per_prompt_s_ * prompts;
 }
 
 double StepCost::seconds(std::span<const PrefillChunk> prefill, const DecodeLoad& decode) const {

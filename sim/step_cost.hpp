@@ -46,6 +46,7 @@ class StepCost {
   CountModel model_;
   Deployment deployment_;
   Timing timing_;
+  double per_prompt_s_ = 0.0;
 };
 
 }  // namespace orthros

@@ -11,6 +11,7 @@
 #include "reference/spec/scenario_files.hpp"
 #include "sim/fit_kernels.hpp"
 #include "sim/fit_paper.hpp"
+#include "sim/fit_serving.hpp"
 
 namespace orthros {
 
@@ -75,6 +76,42 @@ std::vector<Figure> figure4_figures() {
   return figures;
 }
 
+namespace {
+
+// Means over the rows of whole servers that an entry of scenarios/measured/servers.json selects.
+std::vector<Figure> server_figures(const std::filesystem::path& folder) {
+  const std::filesystem::path path = scenario_path("measured", "servers");
+  const nlohmann::json json = read_json_file(path);
+  const JsonFields fields(json, path.string());
+  const nlohmann::json* tables = fields.raw("tables");
+  if (tables == nullptr || !tables->is_array()) fields.fail("tables", "expected an array");
+  std::vector<Figure> figures;
+  for (const nlohmann::json& entry : *tables) {
+    const JsonFields row(entry, path.string(), "tables[].");
+    const std::string file = row.required_text("file");
+    CsvTable table = CsvTable::read(folder / file);
+    const nlohmann::json* where = row.raw("where");
+    if (where == nullptr || !where->is_object()) row.fail("where", "expected an object");
+    const JsonFields columns(*where, path.string(), "where.");
+    for (const auto& [column, value] : where->items()) {
+      table.keep_where(column, columns.required_text(column.c_str()));
+    }
+    const Profile profile = load_profile(row.required_text("profile"));
+    const ServingErrors errors = serving_errors(measured_servers(table), profile);
+    const auto add = [&](const char* what, const std::vector<double>& all) {
+      const ErrorSummary summary = absolute_summary(all);
+      figures.push_back({file, fmt::format("mean {} error of {} rows", what, summary.rows),
+                         profile.name, std::nullopt, summary.mean, row.number(what), false});
+    };
+    add("ttft", errors.ttft);
+    add("tpot", errors.tpot);
+    add("e2e", errors.e2e);
+  }
+  return figures;
+}
+
+}  // namespace
+
 std::vector<Figure> measured_figures(const std::filesystem::path& folder) {
   const std::filesystem::path path = scenario_path("measured", "kernels");
   const nlohmann::json json = read_json_file(path);
@@ -99,6 +136,8 @@ std::vector<Figure> measured_figures(const std::filesystem::path& folder) {
     add("median", errors.median);
     add("p90", errors.p90);
   }
+  const std::vector<Figure> servers = server_figures(folder);
+  figures.insert(figures.end(), servers.begin(), servers.end());
   return figures;
 }
 

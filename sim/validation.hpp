@@ -33,7 +33,8 @@ std::vector<Figure> table4_figures(const PaperTable& table, const Profile& profi
 std::vector<Figure> figure4_figures();
 
 // The shipped profiles against the measured tables that `folder` holds, by scenarios/measured/:
-// median and 90th percentile of the relative error. A table that is absent is an InputError.
+// median and 90th percentile of the relative error of kernels, means of servers. A table that is
+// absent is an InputError.
 std::vector<Figure> measured_figures(const std::filesystem::path& folder);
 
 }  // namespace orthros

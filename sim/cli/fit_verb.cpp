@@ -6,6 +6,7 @@
 #include "sim/cli/verbs.hpp"
 #include "sim/fit_kernels.hpp"
 #include "sim/fit_paper.hpp"
+#include "sim/fit_serving.hpp"
 
 namespace orthros::cli {
 namespace {
@@ -23,6 +24,8 @@ damped, at most 24 numbers. Printed and written with it: median and 90th percent
   prefill-attention  the same with sequences as a third part, keys visited beyond the window, and a
                      factor of sequences, rows and keys per row; one law for full and windowed
   decode-attention   the same, bytes through tiers of bandwidth at fixed sizes
+  serving            scales of a base profile's laws (default fa3-h100) and the software around
+                     them; each row is a closed loop of clients, simulated from event to event
 Columns: gemm m,n,k; attention batch,isl,step,window (0: full); all latency_ms.
 Outside the fitted range of shapes the factor stays at its edge: trust it less there.
 --base: the profile whose other kinds are kept.
@@ -89,13 +92,49 @@ Profile fit_table(const po::variables_map& given) {
   return profile;
 }
 
+nlohmann::ordered_json error_json(const std::vector<double>& errors) {
+  const ErrorSummary summary = absolute_summary(errors);
+  return {{"mean", summary.mean}, {"median", summary.median}, {"p90", summary.p90}};
+}
+
+Profile fit_servers(const po::variables_map& given) {
+  CsvTable table = CsvTable::read(text_option(given, "table"));
+  apply_where(given, table);
+  const auto rows = measured_servers(table);
+  const Profile base = load_profile(optional_text(given, "base").value_or("fa3-h100"));
+  const ServingFit fit = fit_serving(rows, base);
+  Profile profile = fit.profile;
+  profile.description = optional_text(given, "description").value_or(profile.description);
+  profile.caveat = optional_text(given, "caveat").value_or(profile.caveat);
+  const ServingErrors& errors = fit.cross_validated;
+  record(profile, "serving",
+         {{"kind", "serving"},
+          {"from", optional_text(given, "source")
+                       .value_or(std::filesystem::path(table.file()).filename().string())},
+          {"rows", rows.size()},
+          {"parameters", fit.parameters},
+          {"what", "scales of the base's laws, step and serving software"},
+          {"base", base.name},
+          {"error_5_fold",
+           {{"ttft", error_json(errors.ttft)},
+            {"tpot", error_json(errors.tpot)},
+            {"e2e", error_json(errors.e2e)}}},
+          {"by", "orthros-sim fit --kind serving"}});
+  fmt::print(stderr,
+             "serving: {} rows, {} numbers, 5-fold mean error TTFT {:.1f} %, TPOT {:.1f} %, end to "
+             "end {:.1f} %\n",
+             rows.size(), fit.parameters, 100.0 * absolute_summary(errors.ttft).mean,
+             100.0 * absolute_summary(errors.tpot).mean, 100.0 * absolute_summary(errors.e2e).mean);
+  return profile;
+}
+
 }  // namespace
 
 int run_fit(const Arguments& arguments) {
   po::options_description options("options");
   const auto text = [] { return po::value<std::string>(); };
   options.add_options()("table", text(), "measured rows, CSV")(
-      "kind", text(), "gemm, prefill-attention or decode-attention")(
+      "kind", text(), "gemm, prefill-attention, decode-attention or serving")(
       "hardware", text()->default_value("h100-sxm"), "what the rows were measured on")(
       "heads", text()->default_value("32/8x128"), "heads of an attention table")(
       "base", text(), "the profile to start from")("description", text(), "written into it")(
@@ -108,8 +147,13 @@ int run_fit(const Arguments& arguments) {
   if ((has_option(*given, "paper")) == (has_option(*given, "table"))) {
     throw InputError("fit", "", "expected one of --table and --paper");
   }
-  write_or_print(*given, has_option(*given, "paper") ? fit_paper_profile(load_paper_table())
-                                                     : fit_table(*given));
+  if (has_option(*given, "paper")) {
+    write_or_print(*given, fit_paper_profile(load_paper_table()));
+  } else if (text_option(*given, "kind") == "serving") {
+    write_or_print(*given, fit_servers(*given));
+  } else {
+    write_or_print(*given, fit_table(*given));
+  }
   return 0;
 }
 

@@ -7,6 +7,11 @@ namespace cli = orthros::cli;
 
 constexpr cli::Verb verbs[] = {
     {"cost", "FLOPs, memory and latency of a batch, by architecture", cli::run_cost},
+    {"sweep", "cost over lists and ranges, streamed as CSV", cli::run_sweep},
+    {"memory", "what fits: largest batch, longest context", cli::run_memory},
+    {"breakeven", "where an architecture stops paying off", cli::run_breakeven},
+    {"plan", "cheapest hardware, parallelism and batch for a traffic", cli::run_plan},
+    {"compare", "what a training budget buys each architecture", cli::run_compare},
     {"fit", "a profile from measured tables or from the paper's figures", cli::run_fit},
     {"validate", "predictions beside reported and measured figures", cli::run_validate},
 };

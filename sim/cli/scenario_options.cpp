@@ -52,27 +52,36 @@ Format format_of(const po::variables_map& given) {
   return json ? Format::json : csv ? Format::csv : Format::table;
 }
 
+ArchitectureModel architecture_named(const std::optional<std::string>& name, const ModelSpec& spec,
+                                     std::optional<int64_t> window) {
+  ModelSpec result = spec_in_architecture(spec, name, window);
+  return {name ? *name : architecture_of(result), std::move(result)};
+}
+
 std::vector<ArchitectureModel> architectures_of(const po::variables_map& given,
                                                 const ModelSpec& spec) {
+  return architectures_of(given, spec, optional_size(given, "window", 1));
+}
+
+std::vector<ArchitectureModel> architectures_of(const po::variables_map& given,
+                                                const ModelSpec& spec,
+                                                std::optional<int64_t> window) {
   std::vector<ArchitectureModel> models;
-  const auto window = optional_size(given, "window", 1);
-  const auto add = [&](const std::optional<std::string>& name) {
-    ModelSpec result = spec_in_architecture(spec, name, window);
-    models.push_back({name ? *name : architecture_of(result), std::move(result)});
-  };
   const auto names = optional_text(given, "arch");
   if (!names) {
-    add(std::nullopt);
+    models.push_back(architecture_named(std::nullopt, spec, window));
   } else if (*names == "all") {
     for (const std::string& name : architecture_names()) {
       try {
-        add(name);
+        models.push_back(architecture_named(name, spec, window));
       } catch (const InputError&) {
         continue;  // a hybrid holds no weights for what needs softmax in every layer
       }
     }
   } else {
-    for (const std::string& name : split_list("--arch", *names)) add(name);
+    for (const std::string& name : split_list("--arch", *names)) {
+      models.push_back(architecture_named(name, spec, window));
+    }
   }
   return models;
 }

@@ -1,6 +1,7 @@
 // Options that several verbs share: model, architectures, hardware, profile, deployment, output.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,19 @@ enum class Format { table, json, csv };
 Format format_of(const po::variables_map& given);
 
 // The model's spec in each architecture that --arch names: a list, or "all" for every one that the
-// model can be turned into; without it, what the model is. --window as spec_in_architecture has it.
+// model can be turned into; without it, what the model is. `window`, by default --window, as
+// spec_in_architecture has it.
 struct ArchitectureModel {
   std::string name;
   ModelSpec spec;
 };
 std::vector<ArchitectureModel> architectures_of(const po::variables_map& given,
                                                 const ModelSpec& spec);
+std::vector<ArchitectureModel> architectures_of(const po::variables_map& given,
+                                                const ModelSpec& spec,
+                                                std::optional<int64_t> window);
+ArchitectureModel architecture_named(const std::optional<std::string>& name, const ModelSpec& spec,
+                                     std::optional<int64_t> window);
 
 // What reports call a model: its own name, or the text that found it.
 std::string model_name(const po::variables_map& given, const ModelSpec& spec);

@@ -9,6 +9,7 @@
 #include "sim/cli/text_table.hpp"
 #include "sim/cli/verbs.hpp"
 #include "sim/fit_kernels.hpp"
+#include "sim/fit_serving.hpp"
 #include "sim/validation.hpp"
 
 namespace orthros::cli {
@@ -25,7 +26,7 @@ measured tables in it. Exit 1 if one misses its bound.
 TTFT, 3 % end to end (6 % for the hybrids, whose layer sizes the paper does not give).
 Fig. 4: ratios of prefill time from fa3-h100; none of its numbers was fitted to them.
 --table: rows, median, p90 and mean of the relative error on any table of that form; always exit 0.
-Kinds and columns as in 'fit'.
+Kinds and columns as in 'fit'; for serving one such object each under ttft, tpot and e2e.
 )";
 
 std::string text_of(const std::vector<Figure>& figures, bool csv) {
@@ -76,6 +77,41 @@ int judge(const po::variables_map& given, const std::vector<Figure>& figures) {
   return passed ? 0 : 1;
 }
 
+nlohmann::ordered_json summary_json(const ErrorSummary& errors) {
+  const auto figure = [&](double value) {
+    return errors.rows > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+  };
+  return {{"rows", errors.rows},
+          {"median", figure(errors.median)},
+          {"p90", figure(errors.p90)},
+          {"mean", figure(errors.mean)}};
+}
+
+std::string summary_text(const ErrorSummary& errors) {
+  if (errors.rows == 0) return "no rows";
+  return fmt::format("{} rows, relative error median {:.1f} %, p90 {:.1f} %, mean {:.1f} %",
+                     errors.rows, 100.0 * errors.median, 100.0 * errors.p90, 100.0 * errors.mean);
+}
+
+int validate_servers(const po::variables_map& given) {
+  CsvTable table = CsvTable::read(text_option(given, "table"));
+  apply_where(given, table);
+  const Profile profile = load_profile(text_option(given, "profile"));
+  const ServingErrors errors = serving_errors(measured_servers(table), profile);
+  const ErrorSummary ttft = absolute_summary(errors.ttft);
+  const ErrorSummary tpot = absolute_summary(errors.tpot);
+  const ErrorSummary e2e = absolute_summary(errors.e2e);
+  if (format_of(given) == Format::json) {
+    const nlohmann::ordered_json json = {
+        {"ttft", summary_json(ttft)}, {"tpot", summary_json(tpot)}, {"e2e", summary_json(e2e)}};
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    fmt::print("{}\nTTFT        {}\nTPOT        {}\nend to end  {}\n", profile.name,
+               summary_text(ttft), summary_text(tpot), summary_text(e2e));
+  }
+  return 0;
+}
+
 int validate_table(const po::variables_map& given) {
   const auto kind =
       op_kind_of(choice_option(given, "kind", {"gemm", "prefill-attention", "decode-attention"}));
@@ -88,20 +124,9 @@ int validate_table(const po::variables_map& given) {
   const auto rows = measured_kernels(table, *kind, parse_heads(text_option(given, "heads")));
   const ErrorSummary errors = absolute_summary(relative_errors(rows, law));
   if (format_of(given) == Format::json) {
-    const auto figure = [&](double value) {
-      return errors.rows > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-    };
-    const nlohmann::ordered_json json = {{"rows", errors.rows},
-                                         {"median", figure(errors.median)},
-                                         {"p90", figure(errors.p90)},
-                                         {"mean", figure(errors.mean)}};
-    fmt::print("{}\n", json.dump(2));
-  } else if (errors.rows == 0) {
-    fmt::print("{} on {}: no rows\n", profile.name, on);
+    fmt::print("{}\n", summary_json(errors).dump(2));
   } else {
-    fmt::print("{} on {}: {} rows, relative error median {:.1f} %, p90 {:.1f} %, mean {:.1f} %\n",
-               profile.name, on, errors.rows, 100.0 * errors.median, 100.0 * errors.p90,
-               100.0 * errors.mean);
+    fmt::print("{} on {}: {}\n", profile.name, on, summary_text(errors));
   }
   return 0;
 }
@@ -115,7 +140,7 @@ int run_validate(const Arguments& arguments) {
                                                          "the folder of the measured tables")(
       "profile", text()->default_value("sglang-triton-h100"),
       "a preset of scenarios/profiles/ or a file")("table", text(), "measured rows, CSV")(
-      "kind", text(), "gemm, prefill-attention or decode-attention")(
+      "kind", text(), "gemm, prefill-attention, decode-attention or serving")(
       "hardware", text(),
       "what the table was measured on; default: what the profile was fitted on")(
       "heads", text()->default_value("32/8x128"), "heads of an attention table");
@@ -123,7 +148,10 @@ int run_validate(const Arguments& arguments) {
   add_format_options(options);
   const auto given = parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
-  if (has_option(*given, "table")) return validate_table(*given);
+  if (has_option(*given, "table")) {
+    const bool servers = text_option(*given, "kind") == "serving";
+    return servers ? validate_servers(*given) : validate_table(*given);
+  }
   const Profile profile = load_profile(text_option(*given, "profile"));
   std::vector<Figure> figures = table4_figures(load_paper_table(), profile);
   if (has_option(*given, "paper")) {

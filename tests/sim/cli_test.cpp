@@ -149,7 +149,8 @@ TEST(sim_cli, an_unknown_preset_lists_the_known) {
 }
 
 TEST(sim_cli, every_verb_has_help) {
-  for (const char* verb : {"cost", "fit", "validate"}) {
+  for (const char* verb :
+       {"cost", "sweep", "memory", "breakeven", "plan", "compare", "fit", "validate"}) {
     const Outcome outcome = run(std::string(verb) + " --help");
     EXPECT_EQ(outcome.status, 0);
     EXPECT_NE(outcome.out.find("usage: orthros-sim"), std::string::npos);
@@ -165,6 +166,33 @@ TEST(sim_cli, csv_has_a_row_per_architecture) {
 TEST(sim_cli, validating_the_paper_passes_with_its_profile_and_fails_with_the_ideal_one) {
   EXPECT_EQ(run("validate --paper").status, 0);
   EXPECT_EQ(run("validate --paper --profile ideal").status, 1);
+}
+
+TEST(sim_cli, validating_without_arguments_goes_through_every_published_figure) {
+  const Outcome outcome = run("validate");
+  EXPECT_EQ(outcome.status, 0) << outcome.out;
+  EXPECT_NE(outcome.out.find("Fig. 4"), std::string::npos);
+  EXPECT_NE(outcome.err.find("left out"), std::string::npos);
+}
+
+TEST(sim_cli, a_sweep_has_a_row_per_combination) {
+  const Outcome outcome =
+      run("sweep --model qwen3-8b --arch transformer,orthros --window 64,128 --input 1K:4K:x2 "
+          "--output 1,16 --batch 1,2");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1 + 2 * 2 * 3 * 2 * 2);
+}
+
+TEST(sim_cli, other_verbs_answer_in_json) {
+  for (const char* arguments :
+       {"memory --model qwen3-8b --arch all --json",
+        "breakeven --model qwen3-8b --input 32K,128K --json",
+        "plan --model qwen3-8b --arch orthros --input 8K --output 200 --json",
+        "compare --equal-flops --model transformer-1.3b --arch transformer,orthros --json"}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 0) << arguments << outcome.err;
+    EXPECT_FALSE(nlohmann::json::parse(outcome.out).empty()) << arguments;
+  }
 }
 
 }  // namespace
