@@ -195,4 +195,21 @@ TEST(sim_cli, other_verbs_answer_in_json) {
   }
 }
 
+TEST(sim_cli, training_costs_three_forwards_and_rl_adds_the_rollout) {
+  const std::string base = "cost --model qwen3-8b --arch orthros --input 1K --output 64 --json";
+  const auto flops = [&](const char* mode) {
+    const Outcome outcome = run(base + mode);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)[0]["flops"];
+  };
+  const auto finetune = flops(" --mode finetune");
+  const auto rl = flops(" --mode rl");
+  const auto serve = flops("");
+  EXPECT_EQ(finetune["training"].get<int64_t>(), 3 * finetune["forward"].get<int64_t>());
+  EXPECT_EQ(rl["rollout"], serve["total"]);
+  EXPECT_EQ(rl["total"].get<int64_t>(),
+            finetune["training"].get<int64_t>() + serve["total"].get<int64_t>());
+  EXPECT_EQ(run(base + " --mode other").status, 2);
+}
+
 }  // namespace
