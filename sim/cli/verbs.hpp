@@ -12,6 +12,7 @@ int run_fit(const Arguments& arguments);
 int run_memory(const Arguments& arguments);
 int run_plan(const Arguments& arguments);
 int run_sweep(const Arguments& arguments);
+int run_serve(const Arguments& arguments);
 int run_validate(const Arguments& arguments);
 
 }  // namespace orthros::cli
