@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace orthros {
@@ -28,7 +29,8 @@ bool register_property(Property property) {
 
 Verdict try_property(const Property& property, const Subject& subject, int cases, bool shrink) {
   rc::detail::TestParams params = rc::detail::configuration().testParams;
-  params.maxSuccess = cases;
+  constexpr int usual = 100;  // RapidCheck's own number of cases
+  params.maxSuccess = std::max(1, cases * params.maxSuccess / usual);
   params.disableShrinking = !shrink;
   rc::detail::TestMetadata metadata;
   metadata.id = property.name + "/" + subject.name;

@@ -22,7 +22,8 @@ struct Property {
 const std::vector<Property>& all_properties();
 bool register_property(Property property);
 
-// What is known after trying a property `cases` times.
+// What is known after trying a property `cases` times (RC_PARAMS="max_success=N" makes them N/100
+// times as many).
 struct Verdict {
   bool holds = false;
   std::string message;  // the counterexample
@@ -31,7 +32,7 @@ Verdict try_property(const Property& property, const Subject& subject, int cases
 
 // Fails the current test where the property fails in one of its scalars, tried `cases` times in
 // double and a fifth of that in each other.
-void expect_property(const Property& property, int cases = 1000);
+void expect_property(const Property& property, int cases = 300);
 
 }  // namespace orthros
 

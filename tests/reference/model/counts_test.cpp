@@ -39,7 +39,7 @@ void counted_equal_closed_form(const Subject&) {
 
 TEST(property, counted_multiply_adds_equal_the_simulators_closed_form) {
   const Property property = {"counts", counted_equal_closed_form, Scalars::double_only};
-  constexpr int cases = 1000;
+  constexpr int cases = 500;
   const Verdict verdict = try_property(property, double_subject(), cases, true);
   EXPECT_TRUE(verdict.holds) << verdict.message;
 }

@@ -10,7 +10,7 @@
 namespace orthros {
 namespace {
 
-constexpr int cases = 200;
+constexpr int cases = 100;
 
 // Tries every property on a mutant, prints those that fail, and expects `named` among them.
 void expect_caught(Fault fault, const std::set<std::string>& named) {
