@@ -7,10 +7,12 @@
 #include "reference/spec/input_error.hpp"
 #include "sim/break_even.hpp"
 #include "sim/cli/cost_report.hpp"
+#include "sim/cli/html_option.hpp"
 #include "sim/cli/number_option.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/text_table.hpp"
 #include "sim/cli/verbs.hpp"
+#include "sim/report/breakeven_page.hpp"
 #include "sim/size_range.hpp"
 
 namespace orthros::cli {
@@ -28,11 +30,17 @@ constexpr const char* notes =
 A figure that does not exist (never pays, none up to the limit) is n/a, in JSON null.
 )";
 
-struct Row {
-  int64_t input = 0;
-  std::optional<int64_t> output, batch;
-  std::optional<double> requests;
-};
+using Row = report::BreakEvenRow;
+
+TextTable table_of(const std::vector<Row>& rows, const std::string& none) {
+  TextTable table({"input", "break_even_output", "free_rows_batch", "repaying_requests"});
+  for (const Row& row : rows) {
+    table.add({std::to_string(row.input), row.output ? std::to_string(*row.output) : none,
+               row.batch ? std::to_string(*row.batch) : none,
+               row.requests ? fmt::format("{:.4g}", *row.requests) : none});
+  }
+  return table;
+}
 
 }  // namespace
 
@@ -51,9 +59,11 @@ int run_breakeven(const Arguments& arguments) {
       "train-tokens", text("80g"), "training tokens")("train-length", text("32K"),
                                                       "training sequence length");
   add_format_options(options);
+  add_html_option(options);
   const auto given = parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   const Format format = format_of(*given);
+  const auto html = HtmlReport::asked_in(*given);
   const ModelSpec spec = load_model_spec(text_option(*given, "model"));
   std::vector<ArchitectureModel> pair;
   if (has_option(*given, "arch")) {
@@ -86,6 +96,14 @@ int run_breakeven(const Arguments& arguments) {
                     repaying_requests(second.model(), first.model(), input, output, train_tokens,
                                       train_length)});
   }
+  if (html) {
+    report::Page page = report::breakeven_page(
+        {model_name(*given, spec), pair[0].name, pair[1].name, &first, &second, hardware, to,
+         profile, batch, output, limit, gain, slack, rows},
+        table_of(rows, "n/a"));
+    page.command = command_line("breakeven", arguments);
+    html->write(page);
+  }
   if (format == Format::json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Row& row : rows) {
@@ -107,13 +125,7 @@ int run_breakeven(const Arguments& arguments) {
     fmt::print("{}\n", list.dump(2));
     return 0;
   }
-  TextTable table({"input", "break_even_output", "free_rows_batch", "repaying_requests"});
-  const std::string none = format == Format::csv ? "" : "n/a";
-  for (const Row& row : rows) {
-    table.add({std::to_string(row.input), row.output ? std::to_string(*row.output) : none,
-               row.batch ? std::to_string(*row.batch) : none,
-               row.requests ? fmt::format("{:.4g}", *row.requests) : none});
-  }
+  const TextTable table = table_of(rows, format == Format::csv ? "" : "n/a");
   if (format == Format::csv) {
     fmt::print("{}", table.csv());
   } else {

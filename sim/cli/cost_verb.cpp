@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "reference/spec/config.hpp"
+#include "reference/spec/input_error.hpp"
 #include "sim/cli/cost_report.hpp"
 #include "sim/cli/html_option.hpp"
 #include "sim/cli/scenario_options.hpp"
@@ -61,7 +62,12 @@ int run_cost(const Arguments& arguments) {
   const auto given = parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   const std::string mode = choice_option(*given, "mode", {"serve", "pretrain", "finetune", "rl"});
-  if (mode != "serve") return run_training_mode(*given, mode);
+  if (mode != "serve") {
+    if (has_option(*given, "html")) {
+      throw InputError("--html", "", fmt::format("expected --mode serve with it, got {}", mode));
+    }
+    return run_training_mode(*given, mode);
+  }
   const Format format = format_of(*given);
   const auto html = HtmlReport::asked_in(*given);
   CostScenario scenario;

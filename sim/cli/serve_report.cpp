@@ -33,6 +33,48 @@ std::string number(const std::optional<double>& value) {
   return value ? fmt::format("{:.4g}", *value) : "n/a";
 }
 
+// A value from 0 to the largest, by how dark a character is.
+std::string shaded(const std::vector<double>& values, double largest) {
+  constexpr std::string_view shades = " .:-=+*#%@";
+  constexpr size_t columns = 64;
+  std::string line;
+  const size_t n = values.size();
+  for (size_t i = 0; i < std::min(columns, n); ++i) {
+    const size_t from = i * n / std::min(columns, n);
+    const size_t to = (i + 1) * n / std::min(columns, n);
+    const double most = *std::max_element(values.begin() + static_cast<std::ptrdiff_t>(from),
+                                          values.begin() + static_cast<std::ptrdiff_t>(to));
+    const double share = largest > 0.0 ? std::clamp(most / largest, 0.0, 1.0) : 0.0;
+    line += shades[static_cast<size_t>(share * static_cast<double>(shades.size() - 1) + 0.5)];
+  }
+  return line;
+}
+
+std::string occupancy_text(const ServeScenario& s) {
+  double most_waiting = 1.0;
+  for (const ServeOutcome& outcome : s.outcomes) {
+    for (const double waiting : outcome.result.timeline.waiting) {
+      most_waiting = std::max(most_waiting, waiting);
+    }
+  }
+  std::string text = fmt::format(
+      "over time, from light to dark: KV held (full: all of the budget), queue (full: {:.4g} "
+      "requests)\n",
+      most_waiting);
+  for (const ServeOutcome& outcome : s.outcomes) {
+    const Timeline& timeline = outcome.result.timeline;
+    const double seconds = timeline.bucket_s * static_cast<double>(timeline.waiting.size());
+    const double capacity = static_cast<double>(outcome.result.kv_capacity_bytes) *
+                            static_cast<double>(outcome.result.engines);
+    text += fmt::format("{:<14} KV    |{}| {}\n{:<14} queue |{}|\n", outcome.arch,
+                        shaded(timeline.kv_bytes, capacity), seconds_text(seconds), "",
+                        shaded(timeline.waiting, most_waiting));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string engines_text(const ServeScenario& s) {
   const ServeConfig& config = s.question.config;
   const std::string engines =
@@ -46,7 +88,6 @@ std::string engines_text(const ServeScenario& s) {
                      config.block_size);
 }
 
-// A column per architecture.
 TextTable totals_table(const ServeScenario& s) {
   std::vector<std::string> header = {"figure"};
   for (const ServeOutcome& outcome : s.outcomes) header.push_back(outcome.arch);
@@ -91,47 +132,22 @@ TextTable totals_table(const ServeScenario& s) {
   return table;
 }
 
-// A value from 0 to the largest, by how dark a character is.
-std::string shaded(const std::vector<double>& values, double largest) {
-  constexpr std::string_view shades = " .:-=+*#%@";
-  constexpr size_t columns = 64;
-  std::string line;
-  const size_t n = values.size();
-  for (size_t i = 0; i < std::min(columns, n); ++i) {
-    const size_t from = i * n / std::min(columns, n);
-    const size_t to = (i + 1) * n / std::min(columns, n);
-    const double most = *std::max_element(values.begin() + static_cast<std::ptrdiff_t>(from),
-                                          values.begin() + static_cast<std::ptrdiff_t>(to));
-    const double share = largest > 0.0 ? std::clamp(most / largest, 0.0, 1.0) : 0.0;
-    line += shades[static_cast<size_t>(share * static_cast<double>(shades.size() - 1) + 0.5)];
-  }
-  return line;
-}
-
-std::string occupancy_text(const ServeScenario& s) {
-  double most_waiting = 1.0;
+TextTable latency_table(const ServeScenario& s) {
+  TextTable table({"architecture", "latency", "mean", "p50", "p90", "p95", "p99"});
   for (const ServeOutcome& outcome : s.outcomes) {
-    for (const double waiting : outcome.result.timeline.waiting) {
-      most_waiting = std::max(most_waiting, waiting);
+    const ServeSummary& summary = outcome.summary;
+    const std::pair<const char*, const Distribution*> rows[] = {
+        {"wait in queue", &summary.wait_s},    {"first token (TTFT)", &summary.ttft_s},
+        {"per token (TPOT)", &summary.tpot_s}, {"between tokens (ITL)", &summary.itl_s},
+        {"end to end", &summary.e2e_s},
+    };
+    for (const auto& [name, d] : rows) {
+      table.add({d == &summary.wait_s ? outcome.arch : "", name, or_na(d->mean), or_na(d->p50),
+                 or_na(d->p90), or_na(d->p95), or_na(d->p99)});
     }
   }
-  std::string text = fmt::format(
-      "over time, from light to dark: KV held (full: all of the budget), queue (full: {:.4g} "
-      "requests)\n",
-      most_waiting);
-  for (const ServeOutcome& outcome : s.outcomes) {
-    const Timeline& timeline = outcome.result.timeline;
-    const double seconds = timeline.bucket_s * static_cast<double>(timeline.waiting.size());
-    const double capacity = static_cast<double>(outcome.result.kv_capacity_bytes) *
-                            static_cast<double>(outcome.result.engines);
-    text += fmt::format("{:<14} KV    |{}| {}\n{:<14} queue |{}|\n", outcome.arch,
-                        shaded(timeline.kv_bytes, capacity), seconds_text(seconds), "",
-                        shaded(timeline.waiting, most_waiting));
-  }
-  return text;
+  return table;
 }
-
-}  // namespace
 
 Json serve_json(const ServeScenario& s) {
   Json list = Json::array();
@@ -179,20 +195,8 @@ std::string serve_text(const ServeScenario& s) {
   std::string text =
       fmt::format("{} on {}: {}\n{}\n{}", s.model, s.hardware.description, s.question.traffic,
                   engines_text(s), profile_line(s.profile, s.hardware));
-  TextTable latency({"architecture", "latency", "mean", "p50", "p90", "p95", "p99"});
-  for (const ServeOutcome& outcome : s.outcomes) {
-    const ServeSummary& summary = outcome.summary;
-    const std::pair<const char*, const Distribution*> rows[] = {
-        {"wait in queue", &summary.wait_s},    {"first token (TTFT)", &summary.ttft_s},
-        {"per token (TPOT)", &summary.tpot_s}, {"between tokens (ITL)", &summary.itl_s},
-        {"end to end", &summary.e2e_s},
-    };
-    for (const auto& [name, d] : rows) {
-      latency.add({d == &summary.wait_s ? outcome.arch : "", name, or_na(d->mean), or_na(d->p50),
-                   or_na(d->p90), or_na(d->p95), or_na(d->p99)});
-    }
-  }
-  text += fmt::format("\n{}\n{}\n{}", latency.text(), totals_table(s).text(), occupancy_text(s));
+  text += fmt::format("\n{}\n{}\n{}", latency_table(s).text(), totals_table(s).text(),
+                      occupancy_text(s));
   const auto& slo = s.question.slo;
   if (slo.ttft_s) text += fmt::format("good: TTFT up to {}\n", seconds_text(*slo.ttft_s));
   if (slo.tpot_s) text += fmt::format("good: TPOT up to {}\n", seconds_text(*slo.tpot_s));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/cli/serve_options.hpp"
+#include "sim/cli/text_table.hpp"
 #include "sim/ops.hpp"
 #include "sim/profile.hpp"
 
@@ -31,6 +32,11 @@ struct ServeScenario {
 nlohmann::ordered_json serve_json(const ServeScenario& scenario);
 std::string serve_csv(const ServeScenario& scenario);
 std::string serve_text(const ServeScenario& scenario);
+
+// Parts of serve_text: the engines in words, percentiles by architecture, a column of totals each.
+std::string engines_text(const ServeScenario& scenario);
+TextTable latency_table(const ServeScenario& scenario);
+TextTable totals_table(const ServeScenario& scenario);
 
 // A line per request and architecture.
 std::string requests_csv(const ServeScenario& scenario);

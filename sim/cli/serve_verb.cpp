@@ -6,9 +6,11 @@
 #include "reference/spec/config.hpp"
 #include "reference/spec/input_error.hpp"
 #include "reference/spec/output_file.hpp"
+#include "sim/cli/html_option.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/serve_report.hpp"
 #include "sim/cli/verbs.hpp"
+#include "sim/report/serve_page.hpp"
 #include "sim/serve/trace_events.hpp"
 
 namespace orthros::cli {
@@ -139,9 +141,11 @@ int run_serve(const Arguments& arguments) {
       "timeline-csv", po::value<std::string>(), "file to write: queue, batch and KV over time")(
       "perfetto", po::value<std::string>(), "file to write: a trace for ui.perfetto.dev");
   add_format_options(options);
+  add_html_option(options);
   const auto given = parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   const Format format = format_of(*given);
+  const auto html = HtmlReport::asked_in(*given);
   ServeScenario scenario;
   const ModelSpec spec = load_model_spec(text_option(*given, "model"));
   scenario.model = model_name(*given, spec);
@@ -164,6 +168,11 @@ int run_serve(const Arguments& arguments) {
       say(fmt::format("--perfetto: the first {} runs of steps of {} only", RunLog::most_runs,
                       architecture.name));
     }
+  }
+  if (html) {
+    report::Page page = report::serve_page(scenario);
+    page.command = command_line("serve", arguments);
+    html->write(page);
   }
   files.write(scenario, events);
   warn_of_long_requests(scenario, spec.max_positions);

@@ -1,8 +1,10 @@
 // Writes charts as JSON and as tables.
 #include "sim/report/chart.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <map>
+#include <iterator>
+#include <set>
 #include <string_view>
 
 namespace orthros::report {
@@ -100,20 +102,38 @@ std::string cell_text(Quantity quantity, const std::optional<double>& value, boo
   return text_of(quantity, *value) + (doubtful ? " *" : "");
 }
 
+// The last point at or before x; nullptr where the line begins later.
+const Point* point_before(const Series& series, double x) {
+  const auto after = std::upper_bound(series.points.begin(), series.points.end(), x,
+                                      [](double at, const Point& point) { return at < point.x; });
+  return after == series.points.begin() ? nullptr : &*std::prev(after);
+}
+
+// A row for every x of any line. Of more than people read, an even choice, each line then by its
+// last point up to there.
 void put(Tables& tables, const LineChart& chart) {
+  constexpr size_t most_rows = 64;
   std::vector<std::string> header = {chart.x.title};
-  std::map<double, std::vector<std::string>> rows;
-  for (const Series& series : chart.series) header.push_back(series.name);
-  for (size_t i = 0; i < chart.series.size(); ++i) {
-    for (const Point& point : chart.series[i].points) {
-      auto& row = rows.try_emplace(point.x, chart.series.size(), "").first->second;
-      row[i] = cell_text(chart.y.quantity, point.y, point.doubtful);
-    }
+  std::set<double> all;
+  for (const Series& series : chart.series) {
+    header.push_back(series.name);
+    for (const Point& point : series.points) all.insert(point.x);
+  }
+  std::vector<double> rows(all.begin(), all.end());
+  const bool chosen = rows.size() > most_rows;
+  if (chosen) {
+    for (size_t i = 0; i < most_rows; ++i) rows[i] = rows[i * (rows.size() - 1) / (most_rows - 1)];
+    rows.resize(most_rows);
   }
   cli::TextTable table(header);
-  for (auto& [x, cells] : rows) {
-    cells.insert(cells.begin(), text_of(chart.x.quantity, x));
-    table.add(cells);
+  for (const double x : rows) {
+    std::vector<std::string> row = {text_of(chart.x.quantity, x)};
+    for (const Series& series : chart.series) {
+      const Point* point = point_before(series, x);
+      const bool shown = point != nullptr && (chosen || point->x == x);
+      row.push_back(shown ? cell_text(chart.y.quantity, point->y, point->doubtful) : "");
+    }
+    table.add(row);
   }
   tables.emplace_back(chart.y.title, std::move(table));
 }

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "reference/spec/input_error.hpp"
 #include "reference/spec/size_text.hpp"
+#include "sim/report/cost_charts.hpp"
 #include "sim/report/op_chart.hpp"
 #include "sim/report/scenario_facts.hpp"
 
@@ -16,8 +16,6 @@ namespace {
 
 using cli::CostResult;
 using cli::CostScenario;
-
-constexpr const char* no_fit = "does not fit in memory";
 
 // Powers of `factor` from `first` to `last` and what was asked, which takes the place of powers so
 // close that their marks would overlap.
@@ -33,94 +31,40 @@ std::vector<int64_t> lengths(int64_t first, int64_t last, int64_t factor, int64_
   return list;
 }
 
-// Absent where the request's FLOPs or bytes pass 64 bits.
-std::optional<CostPoint> point_at(const StepCost& cost, const Hardware& hardware,
-                                  const CostRequest& request) {
-  try {
-    check_request(request);
-    return cost_point(cost, hardware, request);
-  } catch (const InputError&) {
-    return std::nullopt;
+std::vector<System> systems_of(const CostScenario& s, std::span<const StepCost> costs,
+                               size_t base) {
+  std::vector<System> systems;
+  for (size_t i = 0; i < costs.size(); ++i) {
+    systems.push_back({label_of(s.results[i]), s.results[i].arch, &costs[i], &s.hardware, base});
   }
+  return systems;
 }
 
-using Figure = std::optional<double> (*)(const CostLatency&);
-
-Chart time_chart(const CostScenario& s, std::span<const StepCost> costs, const char* id,
+Chart time_chart(const CostScenario& s, std::span<const System> systems, const char* id,
                  const char* title, const std::string& caption, const char* y_title,
                  Figure figure) {
-  LineChart lines;
-  lines.x = {"Input tokens", Quantity::tokens, Scale::logarithmic};
-  lines.y = {y_title, Quantity::seconds, Scale::logarithmic};
-  lines.doubt = no_fit;
+  LineChart lines =
+      cost_lines(systems, {Along::input, lengths(1 << 10, 1 << 20, 2, s.request.input)}, s.request,
+                 {y_title, Quantity::seconds, Scale::logarithmic}, figure);
   lines.marks.push_back({Mark::Across::x, static_cast<double>(s.request.input), "asked"});
-  for (size_t i = 0; i < costs.size(); ++i) {
-    Series series{label_of(s.results[i]), arch_colour(s.results[i].arch), {}};
-    for (const int64_t input : lengths(1 << 10, 1 << 20, 2, s.request.input)) {
-      const auto point = point_at(costs[i], s.hardware, {input, s.request.output, s.request.batch});
-      Point at{static_cast<double>(input), std::nullopt};
-      if (point) {
-        at.y = figure(point->latency);
-        at.doubtful = !point->fits;
-      }
-      series.points.push_back(at);
-    }
-    lines.series.push_back(std::move(series));
-  }
   return {id, title, caption, std::move(lines)};
 }
 
-// End-to-end time of `base` over that of `cost`; without a base, the time itself.
-HeatMap::Cell cell_at(const StepCost& cost, const StepCost* base, const Hardware& hardware,
-                      const CostRequest& request) {
-  const auto point = point_at(cost, hardware, request);
-  if (!point) return {};
-  if (base == nullptr) return {point->latency.e2e_s, !point->fits};
-  const auto base_point = point_at(*base, hardware, request);
-  if (!base_point) return {};
-  return {base_point->latency.e2e_s / point->latency.e2e_s, !point->fits || !base_point->fits};
-}
-
-Chart heat_chart(const CostScenario& s, std::span<const StepCost> costs, size_t base) {
-  HeatMap map;
-  map.x = {"Input tokens", Quantity::tokens};
-  map.y = {"Output tokens", Quantity::tokens};
-  map.doubt = no_fit;
-  const auto inputs = lengths(1 << 10, 1 << 20, 2, s.request.input);
-  const auto outputs = lengths(1, 1 << 14, 4, s.request.output);
-  map.columns.assign(inputs.begin(), inputs.end());
-  map.rows.assign(outputs.begin(), outputs.end());
+Chart heat_chart(const CostScenario& s, std::span<const System> systems, size_t base) {
+  HeatMap map = gain_map(systems, {Along::input, lengths(1 << 10, 1 << 20, 2, s.request.input)},
+                         {Along::output, lengths(1, 1 << 14, 4, s.request.output)}, s.request);
   if (s.request.output > 0) {
     map.asked = {static_cast<double>(s.request.input), static_cast<double>(s.request.output)};
   }
-  const bool alone = costs.size() == 1;
-  for (size_t i = 0; i < costs.size(); ++i) {
-    if (i == base && !alone) continue;
-    HeatMap::Layer layer{label_of(s.results[i]), {}};
-    for (const int64_t output : outputs) {
-      auto& row = layer.rows.emplace_back();
-      for (const int64_t input : inputs) {
-        row.push_back(cell_at(costs[i], alone ? nullptr : &costs[base], s.hardware,
-                              {input, output, s.request.batch}));
-      }
-    }
-    map.layers.push_back(std::move(layer));
-  }
-  // The first layer is the one shown: what the project is about, where it was asked for.
-  std::stable_partition(map.layers.begin(), map.layers.end(), [](const HeatMap::Layer& layer) {
-    return layer.name.rfind("orthros", 0) == 0;
-  });
-  if (alone) {
-    map.quantity = Quantity::seconds;
-    map.around_one = false;
-    return {"gain", "End-to-end time by input and output length",
-            fmt::format("Batch {}. The outlined cell was asked for.", s.request.batch),
-            std::move(map)};
-  }
-  return {"gain", fmt::format("Gain over {} by input and output length", s.results[base].arch),
-          fmt::format("End-to-end time of {} over that of the architecture shown, batch {}. The "
-                      "outlined cell was asked for.",
-                      s.results[base].arch, s.request.batch),
+  const std::string about =
+      map.around_one
+          ? fmt::format("End-to-end time of {} over that of the architecture shown, batch {}.",
+                        s.results[base].arch, s.request.batch)
+          : fmt::format("Batch {}.", s.request.batch);
+  const std::string title =
+      map.around_one ? fmt::format("Gain over {} by input and output length", s.results[base].arch)
+                     : "End-to-end time by input and output length";
+  return {"gain", title, about + (map.asked ? " The outlined cell was asked for." : ""),
           std::move(map)};
 }
 
@@ -198,20 +142,21 @@ Page cost_page(const CostScenario& s, std::span<const StepCost> costs) {
   page.warnings.push_back(cli::profile_line(s.profile, s.hardware));
   if (std::string text = too_large(s); !text.empty()) page.warnings.push_back(std::move(text));
   page.headlines = headlines(s, base);
+  const std::vector<System> systems = systems_of(s, costs, base);
 
   const std::string load =
       fmt::format("{} tokens out, batch {}.", size_text(s.request.output), s.request.batch);
-  page.charts.push_back(
-      time_chart(s, costs, "end-to-end", "End-to-end time against input length", load, "End to end",
-                 [](const CostLatency& latency) { return std::optional(latency.e2e_s); }));
-  page.charts.push_back(heat_chart(s, costs, base));
   page.charts.push_back(time_chart(
-      s, costs, "first-token", "Time to first token against input length",
+      s, systems, "end-to-end", "End-to-end time against input length", load, "End to end",
+      [](const CostLatency& latency) { return std::optional(latency.e2e_s); }));
+  page.charts.push_back(heat_chart(s, systems, base));
+  page.charts.push_back(time_chart(
+      s, systems, "first-token", "Time to first token against input length",
       fmt::format("Batch {}, prefilled together.", s.request.batch), "Time to first token",
       [](const CostLatency& latency) { return std::optional(latency.ttft_s); }));
   if (s.request.output > 1) {
     page.charts.push_back(time_chart(
-        s, costs, "per-token", "Time per output token against input length", load,
+        s, systems, "per-token", "Time per output token against input length", load,
         "Time per output token", [](const CostLatency& latency) { return latency.tpot_s; }));
   }
   page.charts.push_back(op_chart(s, Stage::prefill));

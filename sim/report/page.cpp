@@ -19,8 +19,10 @@ std::string table_html(const std::string& title, const cli::TextTable& table) {
   std::string html = "<div class=\"scroll\"><table>";
   if (!title.empty()) html += fmt::format("<caption>{}</caption>", escape_html(title));
   html += "<thead><tr>";
-  for (const std::string& cell : rows.front()) {
-    html += fmt::format("<th scope=\"col\">{}</th>", escape_html(cell));
+  for (size_t j = 0; j < rows.front().size(); ++j) {
+    const bool words = rows.size() > 1 && is_word(rows[1][j]);
+    html += fmt::format("<th scope=\"col\"{}>{}</th>", words ? " class=\"t\"" : "",
+                        escape_html(rows.front()[j]));
   }
   html += "</tr></thead><tbody>\n";
   for (size_t i = 1; i < rows.size(); ++i) {
@@ -36,12 +38,12 @@ std::string table_html(const std::string& title, const cli::TextTable& table) {
   return html + "</tbody></table></div>\n";
 }
 
-std::string chart_html(const Chart& chart) {
+std::string chart_html(const Chart& chart, bool wide) {
   std::string html = fmt::format(
       "<figure id=\"chart-{0}\"{1}>\n<h2>{2}</h2>\n<figcaption>{3}</figcaption>\n"
       "<div class=\"key\"></div>\n<div class=\"plot\"><canvas role=\"img\" aria-label=\"{2}\">"
       "</canvas></div>\n<details><summary>Figures</summary>\n",
-      escape_html(chart.id), chart.wide ? " class=\"wide\"" : "", escape_html(chart.title),
+      escape_html(chart.id), wide ? " class=\"wide\"" : "", escape_html(chart.title),
       escape_html(chart.caption));
   for (const auto& [title, table] : tables_of(chart)) html += table_html(title, table);
   return html + "</details>\n</figure>\n";
@@ -107,8 +109,11 @@ std::string page_html(const Page& page, std::string_view chart_library) {
   std::string html = head_html(page) + introduction_html(page);
   html += "<main class=\"charts\">\n";
   nlohmann::ordered_json charts = nlohmann::ordered_json::array();
+  bool beside = false;  // the chart stands to the right of another
   for (const Chart& chart : page.charts) {
-    html += chart_html(chart);
+    const bool alone = !beside && (&chart == &page.charts.back() || (&chart)[1].wide);
+    html += chart_html(chart, chart.wide || alone);
+    beside = !beside && !chart.wide && !alone;
     charts.push_back(to_json(chart));
   }
   html += "</main>\n" + closing_html(page);

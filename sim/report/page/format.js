@@ -11,6 +11,12 @@ function tokensText(value) {
   return Number.isInteger(value) ? value.toLocaleString('en-US') : significant(value);
 }
 
+function countText(value) {
+  if (value < 1e6) return significant(value, 6);
+  return value.toLocaleString('en-US',
+    { notation: 'compact', compactDisplay: 'long', maximumSignificantDigits: 4 });
+}
+
 function bytesText(value) {
   for (const [prefix, unit] of binaryUnits) {
     if (Math.abs(value) >= unit) return significant(value / unit) + ' ' + prefix + 'iB';
@@ -35,7 +41,7 @@ function secondsText(value) {
 
 const formats = {
   tokens: tokensText,
-  count: (value) => significant(value, 6),
+  count: countText,
   seconds: secondsText,
   bytes: bytesText,
   ratio: (value) => significant(value, value < 10 ? 2 : 3) + '×',

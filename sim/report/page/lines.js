@@ -14,7 +14,8 @@ function drawLines(figure, canvas, chart) {
   const y = scaleOf(chart.y, all((point) => point[1]).concat(marksAt('y')));
   if (chart.x.scale === 'linear') {
     x.min = Math.min(...all((point) => point[0]));
-    x.max = Math.max(...all((point) => point[0]));
+    x.max = Math.max(x.min + Number.EPSILON, ...all((point) => point[0]));
+    x.ticks.includeBounds = false;
     delete x.suggestedMax;
   }
   if (chart.series.some((series) => series.points.some((point) => point[2]))) {
@@ -28,7 +29,7 @@ function drawLines(figure, canvas, chart) {
       label: series.name,
       data: series.points.map(([px, py]) => ({ x: px, y: py !== null && above(py) ? py : NaN })),
       borderColor: colour,
-      borderWidth: Math.max(2, 4.5 - 1.25 * i),
+      borderWidth: marked ? Math.max(2, 4.5 - 1.25 * i) : 1.75,
       order: chart.series.length - i,
       clip: 8,
       borderDash: dashes[series.dash % dashes.length],

@@ -75,6 +75,23 @@ TEST_F(browser, draws_cost_of_one_architecture_that_gives_no_token) {
   expect_drawn(5);
 }
 
+TEST_F(browser, draws_every_chart_of_breakeven) {
+  write_page("breakeven --model qwen3-8b --input 1K:1M:x2 --profile fa3-h100");
+  expect_drawn(4);
+}
+
+TEST_F(browser, draws_every_chart_of_serve) {
+  write_page(
+      "serve --model qwen3-8b --arch transformer,orthros --rate 0.5 --requests 40 --input 16K "
+      "--output 100 --profile fa3-h100 --slo-ttft 2");
+  expect_drawn(7);
+}
+
+TEST_F(browser, draws_serve_where_every_request_is_rejected) {
+  write_page("serve --model qwen3-8b --rate 1 --requests 3 --input 3M --output 1");
+  expect_drawn(3);
+}
+
 TEST_F(browser, draws_a_page_of_hostile_names_and_runs_none_of_them) {
   const std::string hostile =
       "\"'></script><script>document.title='run'</script><img src=x onerror=console.log(1)><!--";

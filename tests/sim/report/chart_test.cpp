@@ -42,6 +42,24 @@ TEST(report_chart, a_table_of_lines_has_a_row_for_every_x_of_any_line) {
   EXPECT_EQ(rows[3], (std::vector<std::string>{"4K", "", "n/a"}));
 }
 
+TEST(report_chart, a_table_of_many_points_has_a_choice_of_rows_from_first_to_last) {
+  LineChart lines;
+  lines.x = {"Time", Quantity::count};
+  lines.y = {"Level", Quantity::count};
+  lines.series = {{"long", "--arch-a", {}}, {"late", "--arch-b", {{500, 7}}}};
+  for (int i = 0; i <= 1000; ++i) {
+    lines.series[0].points.push_back({static_cast<double>(i), 2.0 * i});
+  }
+  const auto tables = tables_of(Chart{"id", "", "", lines});
+  const auto& rows = tables[0].second.rows();
+  EXPECT_LT(rows.size(), 100u);
+  EXPECT_EQ(rows[1], (std::vector<std::string>{"0", "0", ""}));
+  EXPECT_EQ(rows.back(), (std::vector<std::string>{"1000", "2000", "7"}));
+  for (size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_EQ(std::stod(rows[i][1]), 2.0 * std::stod(rows[i][0]));
+  }
+}
+
 TEST(report_chart, what_is_not_finite_becomes_null) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   StackChart stack;

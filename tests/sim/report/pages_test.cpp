@@ -77,6 +77,51 @@ TEST_F(html_option, of_cost_writes_a_page_beside_what_is_printed) {
   }
 }
 
+TEST_F(html_option, of_breakeven_writes_a_page_beside_what_is_printed) {
+  ASSERT_EQ(run("breakeven --model qwen3-8b --input 1K:1M:x2 --profile fa3-h100 --html " + page()),
+            0)
+      << err_;
+  EXPECT_NE(out_.find("break_even_output"), std::string::npos);
+  EXPECT_EQ(chart_ids(), (std::vector<std::string>{"break-even-output", "gain", "free-rows-batch",
+                                                   "repaying-requests"}));
+}
+
+TEST_F(html_option, of_serve_writes_a_page_beside_what_is_printed) {
+  const std::string serve =
+      "serve --model qwen3-8b --arch transformer,orthros --rate 0.5 --requests 40 --input 16K "
+      "--output 100 --profile fa3-h100 --slo-ttft 2 --json --html ";
+  ASSERT_EQ(run(serve + page()), 0) << err_;
+  EXPECT_EQ(nlohmann::json::parse(out_).size(), 2u);
+  EXPECT_EQ(chart_ids(), (std::vector<std::string>{"kv", "queue", "running", "stages",
+                                                   "first-token", "per-token", "end-to-end"}));
+  const std::string html = read("page.html");
+  for (const char* said : {"objective", "KV budget", "p99", "token budget"}) {
+    EXPECT_NE(html.find(said), std::string::npos) << said;
+  }
+}
+
+TEST_F(html_option, of_serve_says_what_was_rejected_and_when_not_to_trust_it) {
+  ASSERT_EQ(run("serve --model qwen3-8b --arch transformer --rate 100 --requests 30 --input 3M "
+                "--output 1 --html " +
+                page()),
+            0)
+      << err_;
+  EXPECT_NE(read("page.html").find("rejected"), std::string::npos);
+  EXPECT_EQ(chart_ids(), (std::vector<std::string>{"kv", "queue", "running"}));
+  ASSERT_EQ(run("serve --model qwen3-8b --arch transformer --rate 100 --requests 30 --input 16K "
+                "--output 100 --html " +
+                page()),
+            0)
+      << err_;
+  EXPECT_NE(read("page.html").find("utilisation 100"), std::string::npos);
+}
+
+TEST_F(html_option, is_refused_where_there_is_no_page) {
+  EXPECT_EQ(run(cost + "--output 8 --mode pretrain --html " + page()), 2);
+  EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << err_;
+  EXPECT_FALSE(std::filesystem::exists(page()));
+}
+
 TEST_F(html_option, leaves_out_what_one_token_has_no_figures_for) {
   ASSERT_EQ(run(cost + "--output 1 --html " + page()), 0) << err_;
   EXPECT_EQ(chart_ids(), (std::vector<std::string>{"end-to-end", "gain", "first-token",
