@@ -4,9 +4,9 @@
 
 #include "reference/cli/model_options.hpp"
 #include "reference/cli/model_report.hpp"
-#include "reference/cli/progress.hpp"
 #include "reference/cli/verbs.hpp"
 #include "reference/cli_support/architecture_option.hpp"
+#include "reference/cli_support/progress.hpp"
 #include "reference/convert/convert_checkpoint.hpp"
 #include "reference/spec/architecture.hpp"
 #include "reference/spec/config.hpp"

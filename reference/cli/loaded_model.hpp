@@ -6,7 +6,7 @@
 
 #include "reference/cli/compute_options.hpp"
 #include "reference/cli/model_options.hpp"
-#include "reference/cli/progress.hpp"
+#include "reference/cli_support/progress.hpp"
 #include "reference/hopper/forward.hpp"
 #include "reference/model/load_model.hpp"
 

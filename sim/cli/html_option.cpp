@@ -1,9 +1,9 @@
 // Writes pages where --html asks for them.
 #include "sim/cli/html_option.hpp"
 
+#include <span>
 #include <string_view>
 
-#include "reference/spec/output_file.hpp"
 #include "sim/report/chart_library.hpp"
 
 namespace orthros::cli {
@@ -17,13 +17,15 @@ std::optional<HtmlReport> HtmlReport::asked_in(const po::variables_map& given) {
   const auto file = optional_text(given, "html");
   if (!file) return std::nullopt;
   HtmlReport report;
-  report.file_ = *file;
   report.chart_library_ = report::chart_library();
+  report.file_ = std::make_unique<OutputFile>(*file);
   return report;
 }
 
 void HtmlReport::write(const report::Page& page) const {
-  write_text_file(file_, report::page_html(page, chart_library_));
+  const std::string html = report::page_html(page, chart_library_);
+  file_->write(std::as_bytes(std::span<const char>(html)));
+  file_->commit();
 }
 
 std::string command_line(const char* verb, const Arguments& arguments) {

@@ -1,29 +1,30 @@
 // --html FILE: a verb's results as one self-contained page of charts.
 #pragma once
 
-#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "reference/cli_support/options.hpp"
+#include "reference/spec/output_file.hpp"
 #include "sim/report/page.hpp"
 
 namespace orthros::cli {
 
 void add_html_option(po::options_description& options);
 
-// The page asked for, before the work begins: absent without --html; throws InputError where the
-// chart library is missing.
+// The page asked for. Made before the work begins, so that a missing chart library and a file that
+// cannot be written are told before anything is printed.
 class HtmlReport {
  public:
+  // Absent without --html. Throws InputError.
   static std::optional<HtmlReport> asked_in(const po::variables_map& given);
 
-  // The whole file or none of it. To be called before anything is printed: throws InputError where
-  // it cannot be written.
+  // Once; the whole file or none of it.
   void write(const report::Page& page) const;
 
  private:
-  std::filesystem::path file_;
+  std::unique_ptr<OutputFile> file_;
   std::string chart_library_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace orthros::cli {
 
-// Silent for the first two seconds. Then, on a terminal, one line that is written over; elsewhere a
-// line every ten seconds; silent again past the total. For use on one thread.
+// On a terminal, silent for two seconds and then a bar that is written over; elsewhere a line every
+// ten seconds. For one thread at a time.
 class Progress {
  public:
   // `total` in whatever add() counts.
