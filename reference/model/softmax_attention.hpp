@@ -37,7 +37,7 @@ KeyRange visible_keys(const Row& row, std::optional<int64_t> window, int64_t cac
 
 // o = sum over j in range of softmax(q k_j / sqrt d) v_j. Keys in ascending order, the true
 // maximum of the visible scores taken off first, masked keys never touched. q: d values; key j at
-// keys + j * stride, value j likewise; o: d values.
+// keys + j * stride, value j likewise; o: d values. An empty range gives 0.
 template <class S>
 void attend(const S* q, const S* keys, const S* values, int64_t stride, int64_t width,
             KeyRange range, S* o) {
@@ -46,6 +46,10 @@ void attend(const S* q, const S* keys, const S* values, int64_t stride, int64_t 
   using std::max;
   const A scale(static_cast<A>(1.0 / std::sqrt(static_cast<double>(width))));
   const int64_t count = range.end - range.begin;
+  if (count <= 0) {
+    std::fill_n(o, width, S(0.0));
+    return;
+  }
   std::vector<A> weights(static_cast<size_t>(count), A(0.0));
   for (int64_t j = 0; j < count; ++j) {
     const S* key = keys + (range.begin + j) * stride;

@@ -1,6 +1,7 @@
 // orthros-sim serve: a server under traffic, by architecture.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "reference/spec/config.hpp"
@@ -8,6 +9,7 @@
 #include "reference/spec/output_file.hpp"
 #include "sim/cli/html_option.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/cli/serve_progress.hpp"
 #include "sim/cli/serve_report.hpp"
 #include "sim/cli/verbs.hpp"
 #include "sim/report/serve_page.hpp"
@@ -108,6 +110,14 @@ void warn_of_long_requests(const ServeScenario& scenario, int64_t max_positions)
   }
 }
 
+// As often as there are architectures; what progress is counted in.
+int64_t prompt_tokens(const Workload& workload, size_t architectures) {
+  constexpr double most = 0x1p62;
+  double tokens = 0.0;
+  for (const Request& request : workload.requests) tokens += static_cast<double>(request.input);
+  return static_cast<int64_t>(std::min(tokens * static_cast<double>(architectures), most));
+}
+
 ServeOutcome outcome_of(const ServeScenario& scenario, const std::string& arch,
                         const StepCost& cost, ServeObserver* observer) {
   ServeConfig config = scenario.question.config;
@@ -156,12 +166,14 @@ int run_serve(const Arguments& arguments) {
   const CountOptions counting{has_option(*given, "skip-dead")};
   Files files(*given);
   TraceEvents events;
-  for (const ArchitectureModel& architecture : architectures_of(*given, spec)) {
+  const auto architectures = architectures_of(*given, spec);
+  Progress progress("serving", prompt_tokens(scenario.question.workload, architectures.size()));
+  for (const ArchitectureModel& architecture : architectures) {
     const StepCost cost(count_model(architecture.spec, counting), scenario.deployment,
                         scenario.profile, scenario.hardware);
     RunLog log;
-    scenario.outcomes.push_back(
-        outcome_of(scenario, architecture.name, cost, files.wants_events() ? &log : nullptr));
+    ServeProgress observer(progress, files.wants_events() ? &log : nullptr);
+    scenario.outcomes.push_back(outcome_of(scenario, architecture.name, cost, &observer));
     if (!files.wants_events()) continue;
     events.add(architecture.name, scenario.outcomes.back().result, log);
     if (!log.complete()) {

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -181,6 +183,35 @@ TEST(sim_cli, a_sweep_has_a_row_per_combination) {
           "--output 1,16 --batch 1,2");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1 + 2 * 2 * 3 * 2 * 2);
+}
+
+TEST(sim_cli, a_served_sweep_has_a_row_per_load_and_more_clients_wait_longer) {
+  const Outcome outcome =
+      run("sweep --model qwen3-8b --arch transformer,orthros --input 8K --output 16 "
+          "--concurrency 1,8 --kv-budget 20G,40G --profile sglang-triton-h100");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::string line;
+  std::vector<std::vector<std::string>> rows;
+  while (std::getline(lines, line)) {
+    std::vector<std::string> cells;
+    std::istringstream columns(line);
+    for (std::string cell; std::getline(columns, cell, ',');) cells.push_back(cell);
+    rows.push_back(cells);
+  }
+  ASSERT_EQ(rows.size(), 1u + 2 * 2 * 2);
+  const auto column = [&](const char* name) {
+    const auto found = std::find(rows[0].begin(), rows[0].end(), name);
+    return static_cast<size_t>(found - rows[0].begin());
+  };
+  // One client's request is what `cost` says of a batch of one.
+  const Outcome cost =
+      run("cost --model qwen3-8b --arch transformer --input 8K --output 16 "
+          "--profile sglang-triton-h100 --json");
+  const double ttft = nlohmann::json::parse(cost.out)[0]["latency"]["ttft_s"];
+  EXPECT_NEAR(std::stod(rows[1][column("ttft_mean_s")]), ttft, 1e-9 * ttft);
+  EXPECT_GT(std::stod(rows[3][column("ttft_mean_s")]), std::stod(rows[1][column("ttft_mean_s")]));
+  EXPECT_EQ(run("sweep --model qwen3-8b --input 1K --output 1 --concurrency 0").status, 2);
 }
 
 TEST(sim_cli, other_verbs_answer_in_json) {

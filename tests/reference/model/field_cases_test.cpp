@@ -89,6 +89,36 @@ TEST(case_05, fewer_queries_than_keys_align_at_the_end) {
   }
 }
 
+TEST(case_06, an_empty_key_range_gives_zero) {
+  const double q[] = {1.0, 2.0};
+  const double kv[] = {3.0, 4.0};
+  double o[] = {5.0, 6.0, 7.0};
+  attend(q, kv, kv, 2, 2, {1, 1}, o);
+  EXPECT_EQ(o[0], 0.0);
+  EXPECT_EQ(o[1], 0.0);
+  EXPECT_EQ(o[2], 7.0);
+}
+
+TEST(case_06, empty_rows_of_a_batch_leave_their_neighbours_alone) {
+  for (const std::string& name : architecture_names()) {
+    const auto model = fixed_model(name, 4);
+    std::vector<std::unique_ptr<AnyCache>> caches;
+    std::vector<Part> parts;
+    for (int64_t i = 0; i < 64; ++i) {
+      const int64_t length = i == 1 || i == 10 ? 0 : 1 + i % 7;
+      caches.push_back(model->new_cache());
+      parts.push_back({caches.back().get(), fixed_tokens(length, static_cast<uint64_t>(i)), {}});
+      if (length > 0) parts.back().outputs = {length};
+    }
+    const auto logits = model->forward(parts, {});
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto alone = model->new_cache();
+      EXPECT_TRUE(same_bits(run(*model, *alone, parts[i].tokens, parts[i].outputs), logits[i]));
+      EXPECT_TRUE(same_bits(alone->memory(), caches[i]->memory())) << name << " " << i;
+    }
+  }
+}
+
 // Query heads whose attention changes when KV head g's values do.
 std::set<int64_t> readers_of(int64_t g, int64_t query_heads, int64_t kv_heads) {
   ModelSpec spec = fixed_spec("transformer", 1);
