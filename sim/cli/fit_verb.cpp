@@ -1,6 +1,8 @@
 // orthros-sim fit: a profile from measured tables or from the paper's figures.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "reference/spec/input_error.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/verbs.hpp"
@@ -97,6 +99,12 @@ nlohmann::ordered_json error_json(const std::vector<double>& errors) {
   return {{"mean", summary.mean}, {"median", summary.median}, {"p90", summary.p90}};
 }
 
+void say_serving_errors(const std::string& which, const ServingErrors& errors) {
+  fmt::print(stderr, "  {}: {} rows, TTFT {:.1f} %, TPOT {:.1f} %, end to end {:.1f} %\n", which,
+             errors.ttft.size(), 100.0 * absolute_summary(errors.ttft).mean,
+             100.0 * absolute_summary(errors.tpot).mean, 100.0 * absolute_summary(errors.e2e).mean);
+}
+
 Profile fit_servers(const po::variables_map& given) {
   CsvTable table = CsvTable::read(text_option(given, "table"));
   apply_where(given, table);
@@ -120,11 +128,18 @@ Profile fit_servers(const po::variables_map& given) {
             {"tpot", error_json(errors.tpot)},
             {"e2e", error_json(errors.e2e)}}},
           {"by", "orthros-sim fit --kind serving"}});
-  fmt::print(stderr,
-             "serving: {} rows, {} numbers, 5-fold mean error TTFT {:.1f} %, TPOT {:.1f} %, end to "
-             "end {:.1f} %\n",
-             rows.size(), fit.parameters, 100.0 * absolute_summary(errors.ttft).mean,
-             100.0 * absolute_summary(errors.tpot).mean, 100.0 * absolute_summary(errors.e2e).mean);
+  fmt::print(stderr, "serving: {} numbers; 5-fold mean errors\n", fit.parameters);
+  say_serving_errors("all", errors);
+  std::map<int64_t, ServingErrors> by_tensor_parallel;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    ServingErrors& group = by_tensor_parallel[rows[i].deployment.tensor_parallel];
+    group.ttft.push_back(errors.ttft[i]);
+    group.tpot.push_back(errors.tpot[i]);
+    group.e2e.push_back(errors.e2e[i]);
+  }
+  for (const auto& [ranks, group] : by_tensor_parallel) {
+    say_serving_errors(fmt::format("tensor parallel {}", ranks), group);
+  }
   return profile;
 }
 
