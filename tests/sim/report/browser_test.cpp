@@ -75,6 +75,13 @@ TEST_F(browser, draws_cost_of_one_architecture_that_gives_no_token) {
   expect_drawn(5);
 }
 
+TEST_F(browser, draws_every_chart_of_sweep) {
+  write_page(
+      "sweep --model qwen3-8b --arch transformer,orthros --input 1K:128K:x2 --output 128,1K "
+      "--batch 1,8");
+  expect_drawn(7);
+}
+
 TEST_F(browser, draws_every_chart_of_breakeven) {
   write_page("breakeven --model qwen3-8b --input 1K:1M:x2 --profile fa3-h100");
   expect_drawn(4);
