@@ -1,0 +1,228 @@
+// Linears: row_product for few rows, cuBLASLt where it was seen to give the same bits faster.
+#include "cuda/linear/linear.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "cuda/kernels/elementwise.hpp"
+#include "cuda/kernels/row_product.hpp"
+#include "cuda/linear/lt_product.hpp"
+#include "cuda/linear/trial.hpp"
+#include "cuda/support/device_buffer.hpp"
+
+namespace orthros::cuda {
+namespace {
+
+// Up to this many rows row_product reads the weights once, and overlaps with the kernel ahead.
+constexpr int64_t row_product_rows = 32;
+constexpr int64_t fewest_outputs = 1024;         // for cuBLASLt: below, a product is small anyway
+constexpr int64_t most_outputs = 65536;          // above, vocabularies: few rows, not rounded
+constexpr int64_t row_product_trial_rows = 256;  // beyond, row_product is not worth timing
+constexpr int algorithms_tried = 8;
+constexpr int launches_timed = 3;
+
+class Timer {
+ public:
+  Timer() {
+    ORTHROS_CUDA(cudaEventCreate(&start_));
+    ORTHROS_CUDA(cudaEventCreate(&end_));
+  }
+  ~Timer() {
+    cudaEventDestroy(start_);
+    cudaEventDestroy(end_);
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  // The shortest of a few launches.
+  template <class Launch>
+  double microseconds(const Launch& launch, cudaStream_t stream) {
+    float best = 0.0f;
+    for (int i = 0; i < launches_timed; ++i) {
+      ORTHROS_CUDA(cudaEventRecord(start_, stream));
+      launch();
+      ORTHROS_CUDA(cudaEventRecord(end_, stream));
+      ORTHROS_CUDA(cudaEventSynchronize(end_));
+      float milliseconds = 0.0f;
+      ORTHROS_CUDA(cudaEventElapsedTime(&milliseconds, start_, end_));
+      if (i == 0 || milliseconds < best) best = milliseconds;
+    }
+    return 1000.0 * static_cast<double>(best);
+  }
+
+ private:
+  cudaEvent_t start_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+};
+
+// How a shape runs at up to `report.rows` rows.
+struct Choice {
+  LinearReport report;
+  std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: row_product
+};
+
+// One shape's random operands, and the chain's results for them.
+struct Trial {
+  Trial(const Weight& shape, int64_t rows)
+      : weights(padded16(shape.out) * shape.stride),
+        inputs(rows * shape.stride),
+        expected(rows * padded16(shape.out)),
+        got(expected.size()),
+        differing(1),
+        w{weights.data(), shape.out, shape.in, shape.stride},
+        y_stride(padded16(shape.out)) {
+    launch_trial_fill(weights.data(), padded16(w.out), w.in, w.stride, 0.05f, 1, nullptr);
+    launch_trial_fill(inputs.data(), rows, w.in, w.stride, 1.0f, 2, nullptr);
+    expected.fill_bytes(0xff);
+    launch_row_product(
+        {w, input(rows), expected.data(), y_stride, RowResult::rounded, false, nullptr});
+  }
+
+  Input input(int64_t rows) const { return {inputs.data(), rows, w.stride}; }
+
+  // Whether the algorithm runs, and gives the chain's results for the first `rows` rows.
+  bool equal(const LtProduct& lt, const cublasLtMatmulAlgo_t& algorithm, int64_t rows) {
+    got.fill_bytes(0xff);
+    differing.fill_bytes(0);
+    if (!lt.multiply(algorithm, w, input(rows), got.data(), y_stride, nullptr)) return false;
+    launch_count_differing(expected.data(), got.data(), rows * y_stride, differing.data(), nullptr);
+    return differing.to_host()[0] == 0;
+  }
+
+  DeviceBuffer<bf16_bits> weights;   // out x in
+  DeviceBuffer<bf16_bits> inputs;    // rows x in
+  DeviceBuffer<bf16_bits> expected;  // rows x out
+  DeviceBuffer<bf16_bits> got;
+  DeviceBuffer<unsigned long long> differing;
+  Weight w;
+  int64_t y_stride;
+};
+
+}  // namespace
+
+class Linears::State {
+ public:
+  explicit State(int64_t most_rows) : most_rows_(most_rows) {}
+
+  void prepare(const Weight& w) {
+    if (most_rows_ <= row_product_rows || choices_.contains(key(w)) || w.in % 16 != 0 ||
+        w.out < fewest_outputs || w.out > most_outputs) {
+      return;
+    }
+    std::vector<Choice> choices;
+    Trial trial(w, most_rows_);
+    for (int64_t rows = 2 * row_product_rows;; rows *= 2) {
+      choices.push_back(choose(trial, std::min(rows, most_rows_)));
+      if (rows >= most_rows_) break;
+    }
+    choices_.emplace(key(w), std::move(choices));
+  }
+
+  // The algorithm for this many rows, or null for row_product.
+  const cublasLtMatmulAlgo_t* algorithm(const Weight& w, int64_t rows) const {
+    if (rows <= row_product_rows) return nullptr;
+    const auto found = choices_.find(key(w));
+    if (found == choices_.end()) return nullptr;
+    for (const Choice& choice : found->second) {
+      if (rows <= choice.report.rows) {
+        return choice.algorithm ? &*choice.algorithm : nullptr;
+      }
+    }
+    return nullptr;
+  }
+
+  // False where these rows are row_product's.
+  bool through_lt(const Weight& w, const Input& x, bf16_bits* y, int64_t y_stride,
+                  cudaStream_t stream) const {
+    const cublasLtMatmulAlgo_t* chosen = algorithm(w, x.rows);
+    return chosen != nullptr && lt_.multiply(*chosen, w, x, y, y_stride, stream);
+  }
+
+  std::vector<LinearReport> report() const {
+    std::vector<LinearReport> all;
+    for (const auto& [shape, choices] : choices_) {
+      for (const Choice& choice : choices) all.push_back(choice.report);
+    }
+    return all;
+  }
+
+  bool overlap = true;
+
+ private:
+  using Key = std::tuple<int64_t, int64_t, int64_t>;
+  static Key key(const Weight& w) { return {w.out, w.in, w.stride}; }
+
+  Choice choose(Trial& trial, int64_t rows) {
+    const Weight& w = trial.w;
+    const Input x = trial.input(rows);
+    Choice best{{w.out, w.in, rows, row_product_algorithm, 0.0, 0, 0}, std::nullopt};
+    const auto row_product_time = [&] {
+      return timer_.microseconds(
+          [&] {
+            launch_row_product(
+                {w, x, trial.got.data(), trial.y_stride, RowResult::rounded, false, nullptr});
+          },
+          nullptr);
+    };
+    if (rows <= row_product_trial_rows) best.report.microseconds = row_product_time();
+    for (const auto& algorithm : lt_.offered(w, x, trial.y_stride, algorithms_tried)) {
+      ++best.report.offered;
+      if (!trial.equal(lt_, algorithm, rows)) continue;
+      ++best.report.equal;
+      const double time = timer_.microseconds(
+          [&] { lt_.multiply(algorithm, w, x, trial.got.data(), trial.y_stride, nullptr); },
+          nullptr);
+      if (best.report.microseconds == 0.0 || time < best.report.microseconds) {
+        best.report.microseconds = time;
+        best.report.algorithm = LtProduct::id(algorithm);
+        best.algorithm = algorithm;
+      }
+    }
+    if (best.report.microseconds == 0.0) best.report.microseconds = row_product_time();
+    return best;
+  }
+
+  int64_t most_rows_;
+  LtProduct lt_;
+  Timer timer_;
+  std::map<Key, std::vector<Choice>> choices_;
+};
+
+Linears::Linears(int64_t most_rows) : state_(std::make_unique<State>(most_rows)) {}
+Linears::~Linears() = default;
+
+void Linears::prepare(const Weight& w) {
+  state_->prepare(w);
+}
+
+void Linears::set_overlap(bool overlap) {
+  state_->overlap = overlap;
+}
+
+void Linears::multiply(const Weight& w, const Input& x, bf16_bits* y, int64_t y_stride,
+                       cudaStream_t stream) {
+  if (state_->through_lt(w, x, y, y_stride, stream)) return;
+  launch_row_product({w, x, y, y_stride, RowResult::rounded, state_->overlap, stream});
+}
+
+void Linears::multiply(const Weight& w, const Input& x, float* y, int64_t y_stride,
+                       cudaStream_t stream) {
+  launch_row_product({w, x, y, y_stride, RowResult::floating, state_->overlap, stream});
+}
+
+void Linears::gated(const Weight& w, const Input& x, bf16_bits* y, int64_t y_stride,
+                    bf16_bits* scratch, cudaStream_t stream) {
+  if (state_->through_lt(w, x, scratch, w.out, stream)) {
+    launch_swiglu(scratch, x.rows, w.out, w.out / 2, y, y_stride, stream);
+  } else {
+    launch_row_product({w, x, y, y_stride, RowResult::gated, state_->overlap, stream});
+  }
+}
+
+std::vector<LinearReport> Linears::report() const {
+  return state_->report();
+}
+
+}  // namespace orthros::cuda
