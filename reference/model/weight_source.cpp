@@ -4,46 +4,46 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "reference/model/parallel.hpp"
 #include "reference/spec/input_error.hpp"
 #include "reference/weights/bfloat16.hpp"
 #include "reference/weights/counter_random.hpp"
 
 namespace orthros {
 
-void RandomWeights::read(const TensorInfo& tensor, int64_t first, std::span<double> out) const {
-  const CounterRandom random(seed_, tensor.name);
-  double mean = 0.0;
-  double deviation = 1.0;
+WeightDraw weight_draw(const TensorInfo& tensor, NormKind norm) {
   switch (tensor.role) {
+    case TensorRole::linear:
+    case TensorRole::convolution:
+      return {0.0, 1.0 / std::sqrt(static_cast<double>(tensor.shape.back()))};
+    case TensorRole::norm: {
+      const bool around_zero =
+          norm == NormKind::zero_centred && !tensor.name.ends_with("linear_attn.norm.weight");
+      return {around_zero ? 0.0 : 1.0, 0.1};
+    }
+    case TensorRole::scale:
+      return {1.0, 0.3};
+    case TensorRole::offset:
+      return {0.0, 0.3};
+    case TensorRole::decay_log:
+    case TensorRole::decay_bias:
+      return {0.0, 0.5};
     case TensorRole::embedding:
     case TensorRole::bias:
       break;
-    case TensorRole::linear:
-    case TensorRole::convolution:
-      deviation = 1.0 / std::sqrt(static_cast<double>(tensor.shape.back()));
-      break;
-    case TensorRole::norm:
-      mean = norm_ == NormKind::zero_centred && !tensor.name.ends_with("linear_attn.norm.weight")
-                 ? 0.0
-                 : 1.0;
-      deviation = 0.1;
-      break;
-    case TensorRole::scale:
-      mean = 1.0;
-      deviation = 0.3;
-      break;
-    case TensorRole::offset:
-      deviation = 0.3;
-      break;
-    case TensorRole::decay_log:
-    case TensorRole::decay_bias:
-      deviation = 0.5;
-      break;
   }
+  return {0.0, 1.0};
+}
+
+void RandomWeights::read(const TensorInfo& tensor, int64_t first, std::span<double> out) const {
+  const CounterRandom random(seed_, tensor.name);
+  const WeightDraw draw = weight_draw(tensor, norm_);
   for (size_t i = 0; i < out.size(); ++i) {
-    const double value = mean + deviation * random.normal(static_cast<uint64_t>(first) + i);
+    const double value =
+        draw.mean + draw.deviation * random.normal(static_cast<uint64_t>(first) + i);
     out[i] = static_cast<double>(bfloat16(value));
   }
 }

@@ -20,6 +20,13 @@ class WeightSource {
   virtual bool has(const std::string& name) const = 0;
 };
 
+// How a random tensor's elements are drawn: mean + deviation N.
+struct WeightDraw {
+  double mean;
+  double deviation;
+};
+WeightDraw weight_draw(const TensorInfo& tensor, NormKind norm);
+
 // Weights drawn from a seed, each tensor from its own stream by name, rounded to bfloat16 so that
 // every scalar and the engine run the same model. With N nearly normal: embedding N, linear and
 // convolution N / sqrt(fan-in), norm gains 1 + 0.1 N (0.1 N where zero-centred), scale 1 + 0.3 N,

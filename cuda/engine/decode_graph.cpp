@@ -1,0 +1,87 @@
+// Captures and replays decode steps.
+#include "cuda/engine/decode_graph.hpp"
+
+#include <algorithm>
+
+#include "reference/hopper/softmax_order.hpp"
+
+namespace orthros::cuda {
+namespace {
+
+template <class T>
+void upload(const DeviceBuffer<T>& to, const std::vector<T>& values, cudaStream_t stream) {
+  ORTHROS_CUDA(cudaMemcpyAsync(to.data(), values.data(), values.size() * sizeof(T),
+                               cudaMemcpyHostToDevice, stream));
+}
+
+}  // namespace
+
+std::vector<Row> seen_by_attention(std::vector<Row> rows, EngineFault fault) {
+  if (fault != EngineFault::dropped_split) return rows;
+  for (Row& row : rows) {
+    const int64_t last_split = row.position / hopper::split_keys * hopper::split_keys;
+    if (row.stream == 1 && last_split > 0) row.position = last_split - 1;
+  }
+  return rows;
+}
+
+DecodeGraph::~DecodeGraph() {
+  for (const auto& [count, graph] : graphs_) cudaGraphExecDestroy(graph);
+}
+
+void DecodeGraph::start(const DecodeStart& from, bool captures, cudaStream_t stream) {
+  Buffers& to = layers_.buffers;
+  const auto count = static_cast<int64_t>(from.tokens.size());
+  pass_ = {};
+  pass_.decodes = true;
+  pass_.base_rows = count;
+  pass_.rows = from.two_streams ? 2 * count : count;
+  pass_.live = count;
+  std::vector<int32_t> tokens = from.tokens;
+  std::vector<Row> rows = from.rows;
+  if (from.two_streams) {
+    tokens.insert(tokens.end(), from.tokens.begin(), from.tokens.end());
+    for (Row row : from.rows) {
+      row.stream = 1;
+      if (fault_ == EngineFault::index_as_position) {
+        row.position = std::min(row.position, static_cast<int64_t>(rows.size()));
+      }
+      rows.push_back(row);
+    }
+  }
+  const bool known = graphs_.contains(count);
+  upload(to.tokens, tokens, stream);
+  if (!(fault_ == EngineFault::stale_graph_length && known && captures)) {
+    upload(to.rows, rows, stream);
+    upload(to.attention_rows, seen_by_attention(rows, fault_), stream);
+    upload(to.written, from.written, stream);
+  }
+  ORTHROS_CUDA(cudaMemsetAsync(to.step.data(), 0, sizeof(int32_t), stream));
+  if (known || !captures) return;
+  cudaGraph_t graph = nullptr;
+  ORTHROS_CUDA(cudaStreamSynchronize(stream));
+  ORTHROS_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  launch_step(stream);
+  ORTHROS_CUDA(cudaStreamEndCapture(stream, &graph));
+  cudaGraphExec_t executable = nullptr;
+  ORTHROS_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+  ORTHROS_CUDA(cudaGraphDestroy(graph));
+  graphs_[count] = executable;
+}
+
+void DecodeGraph::launch_step(cudaStream_t stream) {
+  Buffers& buffers = layers_.buffers;
+  layers_.run(pass_, stream);
+  launch_advance(buffers.rows.data(), buffers.attention_rows.data(), pass_.rows, pass_.base_rows,
+                 buffers.written.data(), buffers.step.data(), stream);
+}
+
+void DecodeGraph::replay(cudaStream_t stream) {
+  ORTHROS_CUDA(cudaGraphLaunch(graphs_.at(pass_.base_rows), stream));
+}
+
+void DecodeGraph::run_eagerly(cudaStream_t stream) {
+  launch_step(stream);
+}
+
+}  // namespace orthros::cuda

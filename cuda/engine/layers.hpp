@@ -1,0 +1,69 @@
+// Layers: one pass through the model, DESIGN's equations as kernel launches in their order.
+#pragma once
+
+#include "cuda/engine/buffers.hpp"
+#include "cuda/engine/device_model.hpp"
+#include "cuda/engine/kv_store.hpp"
+#include "cuda/kernels/attention.hpp"
+#include "cuda/kernels/elementwise.hpp"
+#include "cuda/linear/linear.hpp"
+
+namespace orthros::cuda {
+
+// The rows of a pass as they stand in Buffers: base rows, then with two streams a copy for each
+// prediction. Counts are the host's; places and lengths are in device memory.
+struct Pass {
+  int64_t rows = 0;
+  int64_t base_rows = 0;
+  int64_t live = 0;      // predictions: the last rows with two streams, else live_sources'
+  bool gathers = false;  // predictions are read from live_sources
+  bool decodes = false;  // base rows of one token each, and what is predicted enters next
+  int64_t runs = 0;
+  int64_t longest_run = 0;
+  int64_t base_tiles = 0;
+  int64_t live_tiles = 0;
+};
+
+class Layers {
+ public:
+  Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault);
+
+  // Rows a tile may have, for planning.
+  int64_t tile_rows() const;
+  // From Buffers' tokens and places to logits and predicted tokens. Nothing waits; everything is in
+  // `stream`.
+  void run(const Pass& pass, cudaStream_t stream);
+
+  Buffers buffers;
+  KvStore cache;
+
+ private:
+  // Rows of a packed tensor from `first` on.
+  struct Span {
+    int64_t first;
+    int64_t count;
+  };
+
+  void last_layer(const Pass& pass, cudaStream_t stream);
+  void place(size_t layer, Span rows, bool queries, bool keys, const Pass& pass,
+             cudaStream_t stream);
+  void attend(size_t layer, const Pass& pass, cudaStream_t stream);
+  void attend_base(const Attention& call, const Pass& pass);
+  void attend_few(const Attention& call, int64_t base_rows, int64_t rows, const Pass& pass);
+  void finish_layer(size_t layer, bf16_bits* x, bf16_bits* n, Span rows, const bf16_bits* next_norm,
+                    cudaStream_t stream);
+  void predict(const bf16_bits* n, const Pass& pass, cudaStream_t stream);
+
+  const SoftmaxAttention& mixer(size_t layer) const;
+  Norm norm(const bf16_bits* gain, int64_t width) const;
+  Attention attention(size_t layer, cudaStream_t stream) const;
+
+  const DeviceModel& model_;
+  EngineFault fault_;
+  AttentionShape shape_;
+  DeviceBuffer<float> rotary_;  // context x width / 2 x {cos, sin}
+  int64_t rotary_width_ = 0;
+  Linears linears_;
+};
+
+}  // namespace orthros::cuda

@@ -1,0 +1,107 @@
+// Residual sum and RMSNorm of rows in one pass.
+#include "cuda/kernels/elementwise.hpp"
+#include "cuda/support/launch.hpp"
+#include "reference/hopper/norm_order.hpp"
+
+namespace orthros::cuda {
+namespace {
+
+constexpr int most_threads = 512;
+
+union Eight {
+  uint4 vector;
+  bf16_bits values[8];
+};
+
+// A block a row. Of T threads, thread t holds groups t, t + T, .. of 8 values, as norm_order.hpp
+// deals them out; `Held` of them.
+template <int Held>
+__global__ void add_norm_kernel(bf16_bits* x, const bf16_bits* y, Norm norm, int64_t stride,
+                                bf16_bits* n) {
+  begin_after_previous();
+  __shared__ float sums[most_threads];
+  const int64_t groups = (norm.width + 7) / 8;
+  const int threads = static_cast<int>(blockDim.x);
+  const int64_t row = blockIdx.x * stride;
+  Eight values[Held];
+#pragma unroll
+  for (int j = 0; j < Held; ++j) {
+    const int64_t group = threadIdx.x + int64_t{j} * threads;
+    values[j].vector = {0, 0, 0, 0};
+    if (group >= groups) continue;
+    uint4* place = reinterpret_cast<uint4*>(x + row + group * 8);
+    values[j].vector = *place;
+    if (y == nullptr) continue;
+    Eight other;
+    other.vector = *reinterpret_cast<const uint4*>(y + row + group * 8);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      values[j].values[i] = hopper::round_bf16(hopper::add(hopper::widen_bf16(values[j].values[i]),
+                                                           hopper::widen_bf16(other.values[i])));
+    }
+    *place = values[j].vector;
+  }
+  if (n == nullptr) return;
+  float held[Held];
+#pragma unroll
+  for (int j = 0; j < Held; ++j) held[j] = hopper::group_sum(values[j].values, 0, 8);
+#pragma unroll
+  for (int count = Held; count > 1; count /= 2) {
+#pragma unroll
+    for (int j = 0; j < Held; ++j) {
+      if (j < count / 2) held[j] = hopper::add(held[j], held[j + count / 2]);
+    }
+  }
+  // Across warps down to 32 sums, then within the first warp.
+  float sum = held[0];
+  if (threads > 32) {
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    for (int h = threads / 2; h >= 32; h /= 2) {
+      if (threadIdx.x < h)
+        sums[threadIdx.x] = hopper::add(sums[threadIdx.x], sums[threadIdx.x + h]);
+      __syncthreads();
+    }
+    sum = sums[threadIdx.x % 32];
+  }
+#pragma unroll
+  for (int offset = 16; offset >= 1; offset /= 2) {
+    sum = hopper::add(sum, __shfl_xor_sync(0xffffffff, sum, offset));
+  }
+  const float inverse = hopper::inverse_root(sum, norm.width, norm.eps);
+#pragma unroll
+  for (int j = 0; j < Held; ++j) {
+    const int64_t group = threadIdx.x + int64_t{j} * threads;
+    if (group >= groups) continue;
+    Eight gain;
+    gain.vector = *reinterpret_cast<const uint4*>(norm.gain + group * 8);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float stored = hopper::widen_bf16(gain.values[i]);
+      values[j].values[i] = hopper::round_bf16(
+          hopper::normed(hopper::widen_bf16(values[j].values[i]), inverse,
+                         norm.zero_centred ? hopper::add(1.0f, stored) : stored));
+    }
+    *reinterpret_cast<uint4*>(n + row + group * 8) = values[j].vector;
+  }
+}
+
+}  // namespace
+
+void launch_add_norm(bf16_bits* x, const bf16_bits* y, const Norm& norm, int64_t rows,
+                     int64_t stride, bf16_bits* n, cudaStream_t stream) {
+  if (rows == 0) return;
+  const int64_t padded = hopper::padded_groups(norm.width);
+  const int64_t threads = padded < 32 ? 32 : padded < most_threads ? padded : most_threads;
+  const int64_t held = padded < threads ? 1 : padded / threads;
+  const Grid grid{dim3(static_cast<unsigned>(rows)), dim3(static_cast<unsigned>(threads))};
+  const auto with = [&]<int Held>() {
+    launch(add_norm_kernel<Held>, grid, stream, x, y, norm, stride, n);
+  };
+  if (held <= 1) return with.template operator()<1>();
+  if (held <= 2) return with.template operator()<2>();
+  if (held <= 4) return with.template operator()<4>();
+  with.template operator()<8>();
+}
+
+}  // namespace orthros::cuda
