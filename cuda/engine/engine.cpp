@@ -13,6 +13,16 @@
 namespace orthros::cuda {
 namespace {
 
+void check_fault([[maybe_unused]] EngineFault fault) {
+#ifndef ORTHROS_CUDA_FAULTS
+  if (fault != EngineFault::none) {
+    throw InputError("fault", "",
+                     "expected none: this build seeds no faults; configure with "
+                     "-DORTHROS_CUDA_FAULTS=ON");
+  }
+#endif
+}
+
 void check_limits(const ModelSpec& spec, const EngineLimits& limits) {
   const auto at_least = [](const char* field, int64_t value, int64_t least) {
     if (value < least) {
@@ -67,8 +77,8 @@ class Engine::State {
  public:
   State(const DeviceModel& device_model, const EngineLimits& engine_limits,
         EngineFault engine_fault)
-      : model((require_runnable(device_model.spec), check_limits(device_model.spec, engine_limits),
-               device_model)),
+      : model((check_fault(engine_fault), require_runnable(device_model.spec),
+               check_limits(device_model.spec, engine_limits), device_model)),
         limits(engine_limits),
         fault(engine_fault),
         layers(device_model, engine_limits, engine_fault),
