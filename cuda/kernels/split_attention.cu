@@ -1,0 +1,358 @@
+// Attention of few rows, every split of their keys a work item of its own.
+#include <algorithm>
+#include <stdexcept>
+
+#include "cuda/kernels/split_ring.hpp"
+#include "cuda/support/cuda_error.hpp"
+#include "reference/hopper/rounding.hpp"
+
+namespace orthros::cuda {
+namespace {
+
+// Scores of the worker's blocks of a chunk: block worker + 8 i in scores[i]. Blocks that the item
+// does not have stay as they are.
+template <int width, int tiles>
+__device__ void score_chunk(Ring<SplitShape<width, tiles>::slots>& ring, uint32_t shared,
+                            const Item& item, int chunk, uint32_t (&q)[tiles][width / 16][2],
+                            bool load_q, float (&scores)[owned_blocks][tiles][4]) {
+  using S = SplitShape<width, tiles>;
+  const int lane = threadIdx.x % 32;
+  const int worker = threadIdx.x / 32;
+  const int blocks = item.blocks(chunk);
+#pragma unroll
+  for (int tile = 0; tile < S::chunk_tiles; ++tile) {
+    if (tile * S::tile_blocks >= blocks) break;
+    const uint32_t slot = shared + ring.slot * S::slot_bytes;
+    barrier_wait(ring.full(), ring.parity);
+    if (tile == 0 && load_q) {
+#pragma unroll
+      for (int n = 0; n < tiles; ++n) {
+#pragma unroll
+        for (int k = 0; k < width / 16; k += 2) {
+          uint32_t pair[4];
+          load_matrices(
+              pair, slot + tile_bytes + tile_offset(8 * n + lane % 8, 2 * k + lane / 8, S::heads));
+          q[n][k][0] = pair[0];
+          q[n][k][1] = pair[1];
+          q[n][k + 1][0] = pair[2];
+          q[n][k + 1][1] = pair[3];
+        }
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < owned_blocks; ++i) {
+      const int block = worker + workers * i;
+      if (workers * i >= (tile + 1) * S::tile_blocks ||
+          workers * (i + 1) <= tile * S::tile_blocks) {
+        continue;  // known when compiled
+      }
+      if (block / S::tile_blocks != tile || block >= blocks) continue;
+      const int row = block % S::tile_blocks * 16 + lane % 16;
+#pragma unroll
+      for (int n = 0; n < tiles; ++n) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) scores[i][n][e] = 0.0f;
+      }
+#pragma unroll
+      for (int k = 0; k < width / 16; ++k) {
+        uint32_t keys[4];
+        load_matrices(keys, slot + tile_offset(row, 2 * k + lane / 16, S::tile_keys));
+#pragma unroll
+        for (int n = 0; n < tiles; ++n) step_16x8(scores[i][n], keys, q[n][k][0], q[n][k][1]);
+      }
+    }
+    __syncwarp();
+    if (lane == 0) barrier_arrive(ring.empty());
+    ring.advance();
+  }
+}
+
+// The worker's key of a chunk's owned block i in a score's element e.
+__device__ int key_of(int chunk, int i, int e) {
+  const int block = threadIdx.x / 32 + workers * i;
+  return chunk * chunk_keys + block * 16 + threadIdx.x % 32 / 4 + e / 2 * 8;
+}
+
+// Weights times values for a chunk, onto o: chains over its blocks in order.
+template <int width, int tiles>
+__device__ void weigh_chunk(Ring<SplitShape<width, tiles>::slots>& ring, uint32_t shared,
+                            uint32_t weights, int blocks,
+                            float (&o)[SplitShape<width, tiles>::row_tiles][tiles][4]) {
+  using S = SplitShape<width, tiles>;
+  const int lane = threadIdx.x % 32;
+  const int worker = threadIdx.x / 32;
+  for (int begin = 0; begin < blocks; begin += S::tile_blocks) {
+    const uint32_t slot = shared + ring.slot * S::slot_bytes;
+    barrier_wait(ring.full(), ring.parity);
+    const int here = worker * 16 < width ? min(blocks - begin, S::tile_blocks) : 0;
+#pragma unroll 2
+    for (int block = 0; block < here; block += 2) {
+      uint32_t p[tiles][4];  // of two blocks; behind the last one nothing that counts
+#pragma unroll
+      for (int n = 0; n < tiles; ++n) {
+        load_matrices_transposed(p[n],
+                                 weights + ((n * chunk_keys) + (begin + block) * 16 + lane) * 16);
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        if (block + half >= here) break;
+        const int row = (block + half) * 16 + lane % 8 + lane / 16 * 8;
+#pragma unroll
+        for (int m = 0; m < S::row_tiles; ++m) {
+          uint32_t values[4];
+          load_matrices_transposed(
+              values, slot + tile_offset(row, 2 * (worker * S::row_tiles + m) + lane / 8 % 2,
+                                         S::tile_keys));
+#pragma unroll
+          for (int n = 0; n < tiles; ++n) {
+            step_16x8(o[m][n], values, p[n][2 * half], p[n][2 * half + 1]);
+          }
+        }
+      }
+    }
+    __syncwarp();
+    if (lane == 0) barrier_arrive(ring.empty());
+    ring.advance();
+  }
+}
+
+template <int width, int tiles>
+__device__ void work_on(const Attention& call, const SplitWork& work, const SplitPartials& partials,
+                        unsigned char* memory, uint32_t barriers) {
+  using S = SplitShape<width, tiles>;
+  Ring<S::slots> ring{barriers};
+  const uint32_t shared = shared_address(memory);
+  auto* exact = reinterpret_cast<float*>(memory + S::slots * S::slot_bytes);
+  auto* weights = reinterpret_cast<uint32_t*>(exact + S::exact_bytes / 4);
+  auto* maxima = reinterpret_cast<float*>(weights + S::weight_bytes / 4);
+  float* sums = maxima + S::most_bytes / 4;
+  const int lane = threadIdx.x % 32;
+  const int worker = threadIdx.x / 32;
+  const int pair = lane % 4 * 2;  // the first of the lane's two columns in a tile
+  const int group = static_cast<int>(call.shape.query_heads / call.shape.kv_heads);
+  const float scale = call.shape.scale;
+  const float none = hopper::from_bits(0xff800000u);
+  // The worker that sums weights of columns 4 quad .. 4 quad + 3, from the last one down.
+  const int quad = workers - 1 - worker;
+  const bool sums_quad = 4 * quad < group;
+
+  const int64_t items = items_now(call, work);
+  for (int64_t index = blockIdx.x; index < items; index += gridDim.x) {
+    const Item item = item_at(call, work, index);
+    if (item.empty()) continue;
+    const int chunks = item.chunks();
+    uint32_t q[tiles][width / 16][2];
+    float scores[owned_blocks][tiles][4];
+    float most[tiles][2];  // of the lane's columns
+    for (int n = 0; n < tiles; ++n) most[n][0] = most[n][1] = none;
+    const auto take_most = [&](int chunk) {
+#pragma unroll
+      for (int i = 0; i < owned_blocks; ++i) {
+        if (worker + workers * i >= item.blocks(chunk)) break;
+#pragma unroll
+        for (int n = 0; n < tiles; ++n) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) {
+            const float score = item.sees(key_of(chunk, i, e)) ? scores[i][n][e] : none;
+            most[n][e % 2] = hopper::larger(most[n][e % 2], score);
+          }
+        }
+      }
+    };
+    for (int chunk = 0; chunks > 1 && chunk < chunks; ++chunk) {
+      score_chunk<width, tiles>(ring, shared, item, chunk, q, chunk == 0, scores);
+      take_most(chunk);
+    }
+
+    float o[S::row_tiles][tiles][4] = {};
+    float sum = 0.0f;  // of chain lane / 4, column 4 quad + lane % 4
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      score_chunk<width, tiles>(ring, shared, item, chunk, q, chunks == 1, scores);
+      if (chunk == 0) {
+        if (chunks == 1) take_most(chunk);
+#pragma unroll
+        for (int n = 0; n < tiles; ++n) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            for (int apart = 4; apart < 32; apart *= 2) {
+              most[n][e] =
+                  hopper::larger(most[n][e], __shfl_xor_sync(0xffffffffu, most[n][e], apart));
+            }
+            if (lane < 4) maxima[worker * S::heads + 8 * n + pair + e] = most[n][e];
+          }
+        }
+      }
+      meet<1, worker_threads>();  // the chunk before is done with the weights
+      if (chunk == 0) {
+#pragma unroll
+        for (int n = 0; n < tiles; ++n) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            for (int w = 0; w < workers; ++w) {
+              most[n][e] = hopper::larger(most[n][e], maxima[w * S::heads + 8 * n + pair + e]);
+            }
+            most[n][e] = hopper::scaled_most(most[n][e], scale);
+          }
+        }
+      }
+      const int blocks = item.blocks(chunk);
+#pragma unroll
+      for (int i = 0; i < owned_blocks; ++i) {
+        if (worker + workers * i >= blocks) break;
+#pragma unroll
+        for (int n = 0; n < tiles; ++n) {
+#pragma unroll
+          for (int e = 0; e < 4; e += 2) {
+            const int key = key_of(chunk, i, e);
+            const bool seen = item.sees(key);
+            const float p0 = seen ? hopper::weight_of(scores[i][n][e], scale, most[n][0]) : 0.0f;
+            const float p1 =
+                seen ? hopper::weight_of(scores[i][n][e + 1], scale, most[n][1]) : 0.0f;
+            const int place = n * chunk_keys + key - chunk * chunk_keys;
+            *reinterpret_cast<float2*>(exact + place * 8 + pair) = make_float2(p0, p1);
+            weights[place * 4 + pair / 2] = round_pair(p0, p1);
+          }
+        }
+      }
+      meet<1, worker_threads>();
+      if (sums_quad) {
+        const float* p = exact + (quad / 2 * chunk_keys + lane / 4) * 8 + quad % 2 * 4 + lane % 4;
+#pragma unroll 8
+        for (int i = 0; i < 2 * blocks; ++i) sum = hopper::add(sum, p[i * 64]);
+      }
+      weigh_chunk<width, tiles>(ring, shared, shared_address(weights), blocks, o);
+    }
+
+    for (int apart = 4; apart < 32; apart *= 2) {  // chains 0 1, 2 3, ..; then those pairs; ..
+      sum = hopper::add(sum, __shfl_xor_sync(0xffffffffu, sum, apart));
+    }
+    const int64_t head = item.kv_head * group;
+    const auto each_output = [&](auto&& put) {
+      if (worker * 16 >= width) return;
+#pragma unroll
+      for (int m = 0; m < S::row_tiles; ++m) {
+#pragma unroll
+        for (int n = 0; n < tiles; ++n) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) {
+            const int column = 8 * n + pair + e % 2;
+            const int at = (worker * S::row_tiles + m) * 16 + lane / 4 + e / 2 * 8;
+            if (column < group) put(column, at, o[m][n][e]);
+          }
+        }
+      }
+    };
+    if (item.split < 0) {
+      if (sums_quad && lane < 4) sums[4 * quad + lane] = sum;
+      meet<1, worker_threads>();
+      bf16_bits* out = call.out + item.row * call.row_stride + head * width;
+      each_output([&](int column, int at, float value) {
+        out[column * width + at] =
+            hopper::round_bf16(hopper::multiply(value, hopper::reciprocal(sums[column])));
+      });
+      continue;
+    }
+    const int64_t place = partial_offset(item.row - work.windowed_rows, call.shape.query_heads,
+                                         head, partials.splits, item.split);
+    if (worker == 0 && lane < 4) {
+#pragma unroll
+      for (int n = 0; n < tiles; ++n) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int column = 8 * n + pair + e;
+          if (column < group) partials.most[place + column * partials.splits] = most[n][e];
+        }
+      }
+    }
+    if (sums_quad && lane < 4 && 4 * quad + lane < group) {
+      partials.sum[place + (4 * quad + lane) * partials.splits] = sum;
+    }
+    each_output([&](int column, int at, float value) {
+      partials.values[(place + column * partials.splits) * width + at] = value;
+    });
+  }
+}
+
+template <int width, int tiles>
+__global__ void __launch_bounds__(worker_threads + carrier_threads, 1)
+    split_attention(Attention call, SplitWork work, SplitPartials partials) {
+  using S = SplitShape<width, tiles>;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const uint32_t barriers = shared_address(memory) + S::shared_bytes - S::barrier_bytes;
+  if (threadIdx.x == 0) {
+    for (int slot = 0; slot < S::slots; ++slot) {
+      barrier_init(barriers + 16 * slot, carrier_threads);
+      barrier_init(barriers + 16 * slot + 8, workers);
+    }
+  }
+  __syncthreads();
+  wait_for_launches_before();
+  if (threadIdx.x >= worker_threads) {
+    carry<width, tiles>(call, work, shared_address(memory), barriers);
+  } else {
+    work_on<width, tiles>(call, work, partials, memory, barriers);
+  }
+}
+
+template <int width, int tiles>
+void launch(const Attention& call, const SplitWork& work, const SplitPartials& partials) {
+  using S = SplitShape<width, tiles>;
+  const auto kernel = split_attention<width, tiles>;
+  int device = 0;
+  int processors = 0;
+  ORTHROS_CUDA(cudaGetDevice(&device));
+  ORTHROS_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  ORTHROS_CUDA(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes));
+  const int64_t items = split_items(work, partials.splits);
+  const auto blocks = static_cast<unsigned>(std::min<int64_t>(items, processors));
+  kernel<<<blocks, worker_threads + carrier_threads, S::shared_bytes, call.stream>>>(call, work,
+                                                                                     partials);
+  ORTHROS_CUDA_LAUNCHED("split_attention");
+}
+
+template <int width>
+void launch_width(const Attention& call, const SplitWork& work, const SplitPartials& partials) {
+  if (call.shape.group() <= 8) {
+    launch<width, 1>(call, work, partials);
+  } else {
+    launch<width, 2>(call, work, partials);
+  }
+}
+
+}  // namespace
+
+bool split_attention_fits(const AttentionShape& shape) {
+  return (shape.width == 64 || shape.width == 128 || shape.width == 256) && shape.group() <= 16;
+}
+
+int64_t split_workspace_bytes(const AttentionShape& shape, int64_t rows, int64_t most_keys) {
+  return rows * shape.query_heads * split_count(most_keys) * (shape.width + 2) *
+         static_cast<int64_t>(sizeof(float));
+}
+
+void launch_split_attention(const Attention& call, int64_t base_rows, int64_t rows,
+                            int64_t most_keys, void* workspace) {
+  if (rows == 0) return;
+  const SplitWork work{call.window == 0 ? 0 : base_rows, rows, call.shape.kv_heads};
+  SplitPartials partials{static_cast<float*>(workspace), nullptr, nullptr, split_count(most_keys)};
+  const int64_t places = (rows - work.windowed_rows) * call.shape.query_heads * partials.splits;
+  partials.most = partials.values + places * call.shape.width;
+  partials.sum = partials.most + places;
+  switch (call.shape.width) {
+    case 64:
+      launch_width<64>(call, work, partials);
+      break;
+    case 128:
+      launch_width<128>(call, work, partials);
+      break;
+    case 256:
+      launch_width<256>(call, work, partials);
+      break;
+    default:
+      throw std::invalid_argument("split attention has widths 64, 128 and 256");
+  }
+  launch_merge_splits(call, work, partials);
+}
+
+}  // namespace orthros::cuda
