@@ -32,36 +32,10 @@ struct Shape {
       slots * tile_bytes + block_rows * kept_splits * static_cast<int>(sizeof(float));
 };
 
-// The tiles in the order they are used. First all keys, for the maxima. Then, tile by tile, keys
-// and values; before those of each split whose maxima were not kept, its keys alone.
-struct Step {
-  int tile;
-  bool values;
-};
-
-struct Schedule {
-  int tiles;
-  int segment_tiles;  // of a split; of a window, all
-  int kept_tiles;     // of those whose maxima are kept
-
-  __device__ int steps() const { return tiles + 2 * kept_tiles + 3 * (tiles - kept_tiles); }
-  __device__ Step at(int step) const {
-    if (step < tiles) return {step, false};
-    step -= tiles;
-    if (step < 2 * kept_tiles) return {step / 2, step % 2 != 0};
-    step -= 2 * kept_tiles;
-    const int first = kept_tiles + step / (3 * segment_tiles) * segment_tiles;
-    const int scanned = min(segment_tiles, tiles - first);
-    step %= 3 * segment_tiles;
-    if (step < scanned) return {first + step, false};
-    return {first + (step - scanned) / 2, (step - scanned) % 2 != 0};
-  }
-};
-
 // Tiles from global memory, two ahead of the one in use.
 template <int width>
 struct Stream {
-  Schedule schedule;
+  TileSchedule schedule;
   const bf16_bits* keys;  // entry of key 0
   const bf16_bits* values;
   int end;  // entries from here on come as zeros
@@ -71,7 +45,7 @@ struct Stream {
   __device__ void load(int ahead) const {
     constexpr int row_chunks = width / 8;
     if (ahead < schedule.steps()) {
-      const Step what = schedule.at(ahead);
+      const TileStep what = schedule.at(ahead);
       const bf16_bits* from = what.values ? values : keys;
       const uint32_t slot = shared + ahead % slots * Shape<width>::tile_bytes;
 #pragma unroll 8
@@ -191,7 +165,7 @@ __global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
   };
 
   const int end = static_cast<int>(call.rows[tile.row + tile.count - 1].position + 1 - base);
-  Schedule schedule;
+  TileSchedule schedule;
   schedule.tiles = (end + tile_keys - 1) / tile_keys;
   schedule.segment_tiles = windowed ? schedule.tiles : split_tiles;
   schedule.kept_tiles = windowed ? schedule.tiles : min(schedule.tiles, kept_splits * split_tiles);

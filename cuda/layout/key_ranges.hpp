@@ -92,4 +92,33 @@ ORTHROS_HOST_DEVICE constexpr int64_t partial_offset(int64_t split_row, int64_t 
   return (split_row * query_heads + head) * splits + split;
 }
 
+// The order in which a block of range attention uses its tiles of keys and of values. First all
+// keys, for the maxima. Then, tile by tile, keys and values; before those of each segment (a split,
+// or a whole window) whose maxima were not kept, its keys alone.
+struct TileStep {
+  int tile;
+  bool values;
+};
+
+struct TileSchedule {
+  int tiles;
+  int segment_tiles;
+  int kept_tiles;  // whole segments, or all tiles
+
+  ORTHROS_HOST_DEVICE constexpr int steps() const {
+    return tiles + 2 * kept_tiles + 3 * (tiles - kept_tiles);
+  }
+  ORTHROS_HOST_DEVICE constexpr TileStep at(int step) const {
+    if (step < tiles) return {step, false};
+    step -= tiles;
+    if (step < 2 * kept_tiles) return {step / 2, step % 2 != 0};
+    step -= 2 * kept_tiles;
+    const int first = kept_tiles + step / (3 * segment_tiles) * segment_tiles;
+    const int scanned = segment_tiles < tiles - first ? segment_tiles : tiles - first;
+    step %= 3 * segment_tiles;
+    if (step < scanned) return {first + step, false};
+    return {first + (step - scanned) / 2, (step - scanned) % 2 != 0};
+  }
+};
+
 }  // namespace orthros::cuda

@@ -1,0 +1,169 @@
+// Which keys attention kernels read, and where they stand, against brute force.
+#include "cuda/layout/key_ranges.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace orthros::cuda {
+namespace {
+
+int64_t draw_position() {
+  return *rc::gen::oneOf(rc::gen::inRange<int64_t>(0, 5000),
+                         rc::gen::element<int64_t>(0, 15, 16, 127, 128, 129, 511, 512, 513, 4095,
+                                                   4096, 4097, 1048575))
+              .as("position");
+}
+
+// A base row sees key j where j is no later and fewer than `window` earlier; 0: every one.
+bool sees(int64_t position, int64_t window, int64_t j) {
+  return j <= position && (window == 0 || position - j < window);
+}
+
+RC_GTEST_PROP(key_ranges, a_base_row_sees_itself_and_what_its_window_reaches, ()) {
+  const int64_t position = draw_position();
+  const auto window =
+      *rc::gen::element<int64_t>(0, 1, 2, 7, 16, 127, 128, 129, 512, 4096, 1 << 21).as("window");
+  const KeyRange range = window_range(position, window);
+  RC_ASSERT(range.begin == first_visible(position, window));
+  RC_ASSERT(range.begin >= 0);
+  RC_ASSERT(sees(position, window, range.begin));
+  RC_ASSERT(sees(position, window, range.end - 1));
+  RC_ASSERT(range.begin == 0 || !sees(position, window, range.begin - 1));
+  RC_ASSERT(!sees(position, window, range.end));
+}
+
+RC_GTEST_PROP(key_ranges, blocks_of_a_range_are_those_that_hold_one_of_its_keys, ()) {
+  const auto begin = *rc::gen::inRange<int64_t>(0, 2000).as("begin");
+  const auto end = *rc::gen::inRange<int64_t>(0, 2000).as("end");
+  std::set<int64_t> blocks;
+  for (int64_t j = begin; j < end; ++j) blocks.insert(j / 16);
+  RC_ASSERT(block_count({begin, end}) == static_cast<int64_t>(blocks.size()));
+  if (!blocks.empty()) RC_ASSERT(block_start(begin) == *blocks.begin() * 16);
+}
+
+RC_GTEST_PROP(key_ranges, every_key_lies_in_the_one_split_that_has_its_number, ()) {
+  const auto keys = *rc::gen::inRange<int64_t>(0, 3000).as("keys");
+  std::vector<int64_t> found(static_cast<size_t>(keys), -1);
+  const int64_t splits = split_count(keys);
+  for (int64_t s = 0; s < splits; ++s) {
+    const KeyRange range = split_range(s, keys);
+    RC_ASSERT(range.begin < range.end);
+    RC_ASSERT(range.begin % 512 == 0);
+    for (int64_t j = range.begin; j < range.end; ++j) {
+      RC_ASSERT(found.at(static_cast<size_t>(j)) == -1);
+      found[static_cast<size_t>(j)] = s;
+    }
+  }
+  for (int64_t j = 0; j < keys; ++j) {
+    RC_ASSERT(found[static_cast<size_t>(j)] == j / 512);
+    RC_ASSERT(split_of(j) == j / 512);
+  }
+  const KeyRange past = split_range(splits + *rc::gen::inRange<int64_t>(0, 3), keys);
+  RC_ASSERT(past.begin >= past.end);
+}
+
+RC_GTEST_PROP(key_ranges, entries_of_a_layer_fill_it_without_gap_or_overlap, ()) {
+  const auto sequences = *rc::gen::inRange<int64_t>(1, 4).as("sequences");
+  const auto heads = *rc::gen::inRange<int64_t>(1, 4).as("heads");
+  const auto tokens = *rc::gen::inRange<int64_t>(1, 9).as("tokens");
+  const auto width = *rc::gen::element<int64_t>(8, 16, 24).as("width");
+  const bool heads_first = *rc::gen::arbitrary<bool>().as("heads before sequences");
+  const int64_t head = tokens * width;
+  std::set<int64_t> starts;
+  for (int64_t s = 0; s < sequences; ++s) {
+    for (int64_t h = 0; h < heads; ++h) {
+      for (int64_t t = 0; t < tokens; ++t) {
+        starts.insert(heads_first ? entry_offset(s, head, h, sequences * head, t, width)
+                                  : entry_offset(s, heads * head, h, head, t, width));
+      }
+    }
+  }
+  RC_ASSERT(static_cast<int64_t>(starts.size()) == sequences * heads * tokens);
+  int64_t expected = 0;
+  for (const int64_t start : starts) {
+    RC_ASSERT(start == expected);
+    expected += width;
+  }
+}
+
+TEST(key_ranges, an_offset_passes_two_to_the_31) {
+  const int64_t tokens = 1'048'576;
+  const int64_t width = 128;
+  const int64_t head_stride = tokens * width;
+  const int64_t sequence_stride = 8 * head_stride;
+  EXPECT_EQ(2 * sequence_stride, int64_t{1} << 31);
+  EXPECT_EQ(entry_offset(1, sequence_stride, 7, head_stride, tokens - 1, width) + width - 1,
+            2'147'483'647);
+  // One more sequence, and no 32-bit number holds it.
+  EXPECT_EQ(entry_offset(2, sequence_stride, 7, head_stride, tokens - 1, width) + width - 1,
+            3'221'225'471);
+}
+
+RC_GTEST_PROP(key_ranges, items_are_each_window_and_each_split_once, ()) {
+  const auto rows = *rc::gen::inRange<int64_t>(1, 7).as("rows");
+  const auto windowed = *rc::gen::inRange<int64_t>(0, rows + 1).as("windowed rows");
+  const auto heads = *rc::gen::inRange<int64_t>(1, 5).as("KV heads");
+  const auto splits = *rc::gen::inRange<int64_t>(1, 6).as("splits");
+  const SplitWork work{windowed, rows, heads};
+  std::set<std::tuple<int64_t, int64_t, int64_t>> found;
+  int64_t last_split = -1;
+  for (int64_t i = 0; i < split_items(work, splits); ++i) {
+    const SplitItem item = split_item(work, i);
+    RC_ASSERT(item.kv_head >= 0 && item.kv_head < heads);
+    RC_ASSERT(item.split >= last_split && item.split < splits);
+    const KeyRange among = item.split < 0 ? KeyRange{0, windowed} : KeyRange{windowed, rows};
+    RC_ASSERT(item.row >= among.begin && item.row < among.end);
+    RC_ASSERT(found.insert({item.row, item.kv_head, item.split}).second);
+    last_split = item.split;
+  }
+  RC_ASSERT(static_cast<int64_t>(found.size()) ==
+            windowed * heads + (rows - windowed) * heads * splits);
+}
+
+RC_GTEST_PROP(key_ranges, partial_softmaxes_have_each_a_place, ()) {
+  const auto rows = *rc::gen::inRange<int64_t>(1, 4).as("rows");
+  const auto heads = *rc::gen::inRange<int64_t>(1, 6).as("query heads");
+  const auto splits = *rc::gen::inRange<int64_t>(1, 6).as("splits");
+  std::set<int64_t> places;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t h = 0; h < heads; ++h) {
+      for (int64_t s = 0; s < splits; ++s) places.insert(partial_offset(r, heads, h, splits, s));
+    }
+  }
+  RC_ASSERT(static_cast<int64_t>(places.size()) == rows * heads * splits);
+  RC_ASSERT(*places.begin() == 0);
+  RC_ASSERT(*places.rbegin() == rows * heads * splits - 1);
+}
+
+RC_GTEST_PROP(key_ranges, tiles_come_in_the_order_of_the_passes_over_them, ()) {
+  const auto tiles = *rc::gen::inRange(1, 60).as("tiles");
+  const auto segment = *rc::gen::inRange(1, 9).as("tiles of a segment");
+  const auto kept = *rc::gen::inRange(0, 9).as("segments whose maxima are kept");
+  const TileSchedule schedule{tiles, segment, std::min(tiles, kept * segment)};
+  std::vector<std::pair<int, bool>> expected;
+  for (int t = 0; t < tiles; ++t) expected.push_back({t, false});
+  for (int first = 0; first < tiles; first += segment) {
+    const int last = std::min(tiles, first + segment);
+    if (first >= kept * segment) {
+      for (int t = first; t < last; ++t) expected.push_back({t, false});
+    }
+    for (int t = first; t < last; ++t) {
+      expected.push_back({t, false});
+      expected.push_back({t, true});
+    }
+  }
+  RC_ASSERT(schedule.steps() == static_cast<int>(expected.size()));
+  for (int i = 0; i < schedule.steps(); ++i) {
+    const TileStep step = schedule.at(i);
+    RC_ASSERT(std::make_pair(step.tile, step.values) == expected[static_cast<size_t>(i)]);
+  }
+}
+
+}  // namespace
+}  // namespace orthros::cuda
