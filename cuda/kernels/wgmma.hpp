@@ -1,0 +1,120 @@
+// Warpgroup matrix products of bf16 with fp32 accumulation, 64 rows each, and their descriptors.
+#pragma once
+
+#include <cstdint>
+
+namespace orthros::cuda {
+
+// A tile in shared memory whose rows of 64 bf16 (128 bytes) are swizzled as TMA's SWIZZLE_128B
+// does: 8 rows are an atom of 1024 bytes, atoms lie at multiples of 1024. `group_stride`: bytes
+// from one atom to the next along the rows; `column_stride`: to the next 64 columns, for operands
+// read by columns (their rows are the summed dimension).
+__device__ __forceinline__ uint64_t swizzled_descriptor(uint32_t address, uint32_t group_stride,
+                                                        uint32_t column_stride) {
+  return uint64_t{(address & 0x3ffff) >> 4} | uint64_t{column_stride >> 4} << 16 |
+         uint64_t{group_stride >> 4} << 32 | uint64_t{1} << 62;
+}
+// The descriptor `bytes` further on.
+__device__ __forceinline__ uint64_t advanced(uint64_t descriptor, uint32_t bytes) {
+  return descriptor + (bytes >> 4);
+}
+
+// Registers and shared memory written before are ready for the products that follow.
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+// All but the `pending` newest groups are complete.
+template <int pending>
+__device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+// Keeps the compiler from moving accesses of these registers across.
+template <int count>
+__device__ __forceinline__ void pin(float (&values)[count]) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(values[i])::"memory");
+}
+
+// Sets the registers of this warpgroup's threads, a multiple of 8.
+template <int count>
+__device__ __forceinline__ void fewer_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+}
+template <int count>
+__device__ __forceinline__ void more_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+}
+
+#define ORTHROS_D8(d, i)                                                                          \
+  "+f"((d)[(i)]), "+f"((d)[(i) + 1]), "+f"((d)[(i) + 2]), "+f"((d)[(i) + 3]), "+f"((d)[(i) + 4]), \
+      "+f"((d)[(i) + 5]), "+f"((d)[(i) + 6]), "+f"((d)[(i) + 7])
+#define ORTHROS_D16(d, i) ORTHROS_D8(d, i), ORTHROS_D8(d, (i) + 8)
+#define ORTHROS_D32(d, i) ORTHROS_D16(d, i), ORTHROS_D16(d, (i) + 16)
+#define ORTHROS_R1 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define ORTHROS_R2 ORTHROS_R1 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define ORTHROS_R3 ORTHROS_R2 ", %16, %17, %18, %19, %20, %21, %22, %23"
+#define ORTHROS_R4 ORTHROS_R3 ", %24, %25, %26, %27, %28, %29, %30, %31"
+#define ORTHROS_R5 ORTHROS_R4 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define ORTHROS_R6 ORTHROS_R5 ", %40, %41, %42, %43, %44, %45, %46, %47"
+#define ORTHROS_R7 ORTHROS_R6 ", %48, %49, %50, %51, %52, %53, %54, %55"
+#define ORTHROS_R8 ORTHROS_R7 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define ORTHROS_R9 ORTHROS_R8 ", %64, %65, %66, %67, %68, %69, %70, %71"
+
+// d (64 x columns) = a b^T, or d + a b^T where `accumulate`; a: 64 x 16, b: columns x 16, both by
+// rows in shared memory. d: columns / 2 registers, as mma.sync m16n8 tiles side by side.
+template <int columns>
+__device__ __forceinline__ void wgmma_rows(float* d, uint64_t a, uint64_t b, int accumulate);
+
+#define ORTHROS_WGMMA_ROWS(columns, registers, a_index, b_index, keep_index, ...)             \
+  template <>                                                                                 \
+  __device__ __forceinline__ void wgmma_rows<columns>(float* d, uint64_t a, uint64_t b,       \
+                                                      int accumulate) {                       \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #keep_index                             \
+                 ", 0;\n"                                                                     \
+                 "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32.bf16.bf16 {" registers \
+                 "}, %" #a_index ", %" #b_index ", p, 1, 1, 0, 0;\n}\n"                       \
+                 : __VA_ARGS__                                                                \
+                 : "l"(a), "l"(b), "r"(accumulate));                                          \
+  }
+ORTHROS_WGMMA_ROWS(16, ORTHROS_R1, 8, 9, 10, ORTHROS_D8(d, 0))
+ORTHROS_WGMMA_ROWS(32, ORTHROS_R2, 16, 17, 18, ORTHROS_D16(d, 0))
+ORTHROS_WGMMA_ROWS(48, ORTHROS_R3, 24, 25, 26, ORTHROS_D16(d, 0), ORTHROS_D8(d, 16))
+ORTHROS_WGMMA_ROWS(64, ORTHROS_R4, 32, 33, 34, ORTHROS_D32(d, 0))
+ORTHROS_WGMMA_ROWS(80, ORTHROS_R5, 40, 41, 42, ORTHROS_D32(d, 0), ORTHROS_D8(d, 32))
+ORTHROS_WGMMA_ROWS(96, ORTHROS_R6, 48, 49, 50, ORTHROS_D32(d, 0), ORTHROS_D16(d, 32))
+ORTHROS_WGMMA_ROWS(112, ORTHROS_R7, 56, 57, 58, ORTHROS_D32(d, 0), ORTHROS_D16(d, 32),
+                   ORTHROS_D8(d, 48))
+ORTHROS_WGMMA_ROWS(128, ORTHROS_R8, 64, 65, 66, ORTHROS_D32(d, 0), ORTHROS_D32(d, 32))
+ORTHROS_WGMMA_ROWS(144, ORTHROS_R9, 72, 73, 74, ORTHROS_D32(d, 0), ORTHROS_D32(d, 32),
+                   ORTHROS_D8(d, 64))
+
+// d (64 x 128) = a b, or d + a b; a: 64 x 16 in registers as mma.sync m16n8k16 has it, b: 16 x 128
+// by rows in shared memory.
+__device__ __forceinline__ void wgmma_columns_128(float (&d)[64], const uint32_t (&a)[4],
+                                                  uint64_t b, int accumulate) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" ORTHROS_R8
+      "}, {%64, %65, %66, %67}, %68, p, 1, 1, 1;\n}\n"
+      : ORTHROS_D32(d, 0), ORTHROS_D32(d, 32)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
+}
+
+#undef ORTHROS_WGMMA_ROWS
+#undef ORTHROS_D8
+#undef ORTHROS_D16
+#undef ORTHROS_D32
+#undef ORTHROS_R1
+#undef ORTHROS_R2
+#undef ORTHROS_R3
+#undef ORTHROS_R4
+#undef ORTHROS_R5
+#undef ORTHROS_R6
+#undef ORTHROS_R7
+#undef ORTHROS_R8
+#undef ORTHROS_R9
+
+}  // namespace orthros::cuda
