@@ -1,4 +1,6 @@
 // The second launch of split attention: folds the splits of each row and head in their order.
+#include <algorithm>
+
 #include "cuda/kernels/mma.hpp"
 #include "cuda/kernels/split_partials.hpp"
 #include "cuda/support/cuda_error.hpp"
@@ -7,9 +9,11 @@
 namespace orthros::cuda {
 namespace {
 
-constexpr int threads = 64;   // and columns, of one row's head
-constexpr int together = 32;  // splits whose loads are in flight at once
-constexpr int kept = 1024;    // splits whose factors are in shared memory at once
+constexpr int threads = 128;
+constexpr int columns = 32;     // of one row's head, a block's
+constexpr int most_kept = 256;  // splits in shared memory at once
+constexpr int row_bytes = columns * static_cast<int>(sizeof(float));
+constexpr int row_chunks = row_bytes / 16;
 
 // The largest of a value over the block.
 __device__ float largest_of(float value, float* shared) {
@@ -18,16 +22,21 @@ __device__ float largest_of(float value, float* shared) {
   }
   if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
   __syncthreads();
-  return hopper::larger(shared[0], shared[1]);
+  for (int warp = 0; warp < threads / 32; ++warp) value = hopper::larger(value, shared[warp]);
+  return value;
 }
 
-// Grid: row and query head; columns / 64.
+// Grid: row and query head; columns / 32. All threads bring `kept` splits at a time, with all of
+// their loads in flight; the first warp folds them, a column a lane.
 __global__ void __launch_bounds__(threads)
-    merge_splits(Attention call, SplitWork work, SplitPartials partials) {
-  __shared__ float factors[kept];
-  __shared__ float sums[kept];
+    merge_splits(Attention call, SplitWork work, SplitPartials partials, int kept) {
+  extern __shared__ __align__(16) unsigned char memory[];  // [kept][32], two of [kept]
   __shared__ float warps[threads / 32];
+  auto* parts = reinterpret_cast<float*>(memory);
+  float* factors = parts + kept * columns;
+  float* sums = factors + kept;
   wait_for_launches_before();
+  start_dependents();
   const int64_t heads = call.shape.query_heads;
   const int64_t width = call.shape.width;
   const int64_t split_row = blockIdx.x / heads;
@@ -35,43 +44,55 @@ __global__ void __launch_bounds__(threads)
   const int64_t row = work.windowed_rows + split_row;
   const int64_t count = split_count(call.rows[row].position + 1);
   const int64_t start = partial_offset(split_row, heads, head, partials.splits, 0);
-  const int64_t column = int64_t{blockIdx.y} * threads + threadIdx.x;
-  const float* values = partials.values + start * width + column;
+  const int64_t column = int64_t{blockIdx.y} * columns;
+  const auto bring = [&](int64_t first) {
+    const float* from = partials.values + (start + first) * width + column;
+    const int here = static_cast<int>(min(count - first, int64_t{kept}));
+    for (int i = threadIdx.x; i < here * row_chunks; i += threads) {
+      copy_or_zero(shared_address(parts) + i * 16,
+                   from + i / row_chunks * width + i % row_chunks * 4, true);
+    }
+    close_copy_group();
+    return here;
+  };
 
+  int here = bring(0);
   float largest = hopper::from_bits(0xff800000u);
   for (int64_t s = threadIdx.x; s < count; s += threads) {
     largest = hopper::larger(largest, partials.most[start + s]);
   }
   largest = largest_of(largest, warps);
 
+  const int lane = threadIdx.x;
   float sum = 0.0f;
   float o = 0.0f;
   for (int64_t first = 0; first < count; first += kept) {
-    const int here = static_cast<int>(count - first < kept ? count - first : kept);
-    __syncthreads();
+    if (first > 0) {
+      __syncthreads();
+      here = bring(first);
+    }
     for (int s = threadIdx.x; s < here; s += threads) {
       factors[s] = hopper::merge_factor(partials.most[start + first + s], largest);
       sums[s] = partials.sum[start + first + s];
     }
+    wait_for_copy_groups<0>();
     __syncthreads();
-    for (int s = 0; s < here; s += together) {
-      float part[together];
-#pragma unroll
-      for (int i = 0; i < together; ++i) {
-        part[i] = s + i < here ? values[(first + s + i) * width] : 0.0f;
-      }
-#pragma unroll
-      for (int i = 0; i < together; ++i) {
-        if (s + i >= here) break;
-        const float factor = factors[s + i];
-        const bool opens = first + s + i == 0;
-        sum = opens ? hopper::multiply(factor, sums[0]) : hopper::fold(sum, factor, sums[s + i]);
-        o = opens ? hopper::multiply(factor, part[i]) : hopper::fold(o, factor, part[i]);
-      }
+    if (threadIdx.x >= columns) continue;
+    int s = 0;
+    if (first == 0) {
+      sum = hopper::multiply(factors[0], sums[0]);
+      o = hopper::multiply(factors[0], parts[lane]);
+      s = 1;
+    }
+#pragma unroll 8
+    for (; s < here; ++s) {
+      sum = hopper::fold(sum, factors[s], sums[s]);
+      o = hopper::fold(o, factors[s], parts[s * columns + lane]);
     }
   }
+  if (threadIdx.x >= columns) return;
   const float result = hopper::multiply(o, hopper::reciprocal(sum));
-  call.out[row * call.row_stride + head * width + column] = hopper::round_bf16(result);
+  call.out[row * call.row_stride + head * width + column + lane] = hopper::round_bf16(result);
 }
 
 }  // namespace
@@ -80,8 +101,10 @@ void launch_merge_splits(const Attention& call, const SplitWork& work,
                          const SplitPartials& partials) {
   const int64_t places = (work.rows - work.windowed_rows) * call.shape.query_heads;
   if (places == 0) return;
-  const dim3 grid(static_cast<unsigned>(places), static_cast<unsigned>(call.shape.width / threads));
-  merge_splits<<<grid, threads, 0, call.stream>>>(call, work, partials);
+  const int kept = static_cast<int>(std::min<int64_t>(partials.splits, most_kept));
+  const size_t shared = static_cast<size_t>(kept) * (row_bytes + 2 * sizeof(float));
+  const dim3 grid(static_cast<unsigned>(places), static_cast<unsigned>(call.shape.width / columns));
+  merge_splits<<<grid, threads, shared, call.stream>>>(call, work, partials, kept);
   ORTHROS_CUDA_LAUNCHED("merge_splits");
 }
 

@@ -13,6 +13,11 @@ __device__ inline void wait_for_launches_before() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
+// Lets dependents of this launch start, up to where they wait for it.
+__device__ inline void start_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
 __device__ inline uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }

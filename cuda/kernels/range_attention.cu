@@ -15,7 +15,7 @@ constexpr int block_rows = 64;  // rows of the product: pairs of a row and a que
 constexpr int tile_keys = 64;   // keys in a tile of shared memory
 constexpr int key_tiles = tile_keys / 8;
 constexpr int slots = 3;          // tiles of shared memory
-constexpr int kept_splits = 256;  // whose maxima stay in shared memory
+constexpr int kept_splits = 128;  // whose maxima stay in shared memory
 constexpr int split_tiles = static_cast<int>(hopper::split_keys) / tile_keys;
 constexpr uint32_t all_lanes = 0xffffffffu;
 
@@ -28,8 +28,11 @@ struct Shape {
   static constexpr int warps = block_rows / 16 * (width / columns);
   static constexpr int threads = 32 * warps;
   static constexpr int tile_bytes = tile_keys * width * 2;
-  static constexpr int shared_bytes =
-      slots * tile_bytes + block_rows * kept_splits * static_cast<int>(sizeof(float));
+  // Behind the tiles: maxima [split][row], and the folded output [column tile][element][thread],
+  // which would otherwise fill a quarter of the registers and is used once a split.
+  static constexpr int maxima_bytes = block_rows * kept_splits * 4;
+  static constexpr int folded_bytes = column_tiles * 4 * threads * 4;
+  static constexpr int shared_bytes = slots * tile_bytes + maxima_bytes + folded_bytes;
 };
 
 // Tiles from global memory, two ahead of the one in use.
@@ -132,7 +135,8 @@ __global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
     range_attention(Attention call, const RowTile* tiles) {
   using S = Shape<width>;
   extern __shared__ __align__(1024) unsigned char memory[];
-  auto* maxima = reinterpret_cast<float*>(memory + slots * S::tile_bytes);  // [split][row]
+  auto* maxima = reinterpret_cast<float*>(memory + slots * S::tile_bytes);
+  float* folded = maxima + S::maxima_bytes / 4 + threadIdx.x;
   wait_for_launches_before();
   const int lane = threadIdx.x % 32;
   const int own = threadIdx.x / 32 % (block_rows / 16) * 16 + lane / 4;  // the first line's row
@@ -228,7 +232,6 @@ __global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
   __syncthreads();
 
   float sum[2] = {0.0f, 0.0f};
-  float o[S::column_tiles][4] = {};
   for (int segment = 0; segment < segments; ++segment) {
     const int from = segment * schedule.segment_tiles;
     const int to = segment_end(segment);
@@ -301,8 +304,9 @@ __global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
       for (int n = 0; n < S::column_tiles; ++n) {
 #pragma unroll
         for (int e = 2 * i; e < 2 * i + 2; ++e) {
-          o[n][e] = segment == 0 ? hopper::multiply(factor, part[n][e])
-                                 : hopper::fold(o[n][e], factor, part[n][e]);
+          float& o = folded[(4 * n + e) * S::threads];
+          o = segment == 0 ? hopper::multiply(factor, part[n][e])
+                           : hopper::fold(o, factor, part[n][e]);
         }
       }
     }
@@ -315,8 +319,9 @@ __global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
     bf16_bits* out = lines[i].out + column + lane % 4 * 2;
 #pragma unroll
     for (int n = 0; n < S::column_tiles; ++n) {
-      *reinterpret_cast<uint32_t*>(out + 8 * n) = round_pair(
-          hopper::multiply(o[n][2 * i], inverse), hopper::multiply(o[n][2 * i + 1], inverse));
+      const float* o = folded + (4 * n + 2 * i) * S::threads;
+      *reinterpret_cast<uint32_t*>(out + 8 * n) =
+          round_pair(hopper::multiply(o[0], inverse), hopper::multiply(o[S::threads], inverse));
     }
   }
 }

@@ -136,10 +136,9 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
   const int quad = workers - 1 - worker;
   const bool sums_quad = 4 * quad < group;
 
-  const int64_t items = items_now(call, work);
-  for (int64_t index = blockIdx.x; index < items; index += gridDim.x) {
-    const Item item = item_at(call, work, index);
-    if (item.empty()) continue;
+  ItemWalk walk(call, work, partials.splits);
+  Item item;
+  while (walk.next(item)) {
     const int chunks = item.chunks();
     uint32_t q[tiles][width / 16][2];
     float scores[owned_blocks][tiles][4];
@@ -287,8 +286,9 @@ __global__ void __launch_bounds__(worker_threads + carrier_threads, 1)
   }
   __syncthreads();
   wait_for_launches_before();
+  start_dependents();
   if (threadIdx.x >= worker_threads) {
-    carry<width, tiles>(call, work, shared_address(memory), barriers);
+    carry<width, tiles>(call, work, partials, shared_address(memory), barriers);
   } else {
     work_on<width, tiles>(call, work, partials, memory, barriers);
   }
@@ -304,7 +304,7 @@ void launch(const Attention& call, const SplitWork& work, const SplitPartials& p
   ORTHROS_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   ORTHROS_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes));
-  const int64_t items = split_items(work, partials.splits);
+  const int64_t items = split_items(work, partials.splits) + window_items(work);
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(items, processors));
   kernel<<<blocks, worker_threads + carrier_threads, S::shared_bytes, call.stream>>>(call, work,
                                                                                      partials);
@@ -334,7 +334,7 @@ int64_t split_workspace_bytes(const AttentionShape& shape, int64_t rows, int64_t
 void launch_split_attention(const Attention& call, int64_t base_rows, int64_t rows,
                             int64_t most_keys, void* workspace) {
   if (rows == 0) return;
-  const SplitWork work{call.window == 0 ? 0 : base_rows, rows, call.shape.kv_heads};
+  const SplitWork work{call.window == 0 ? 0 : base_rows, rows, call.shape.kv_heads, call.window};
   SplitPartials partials{static_cast<float*>(workspace), nullptr, nullptr, split_count(most_keys)};
   const int64_t places = (rows - work.windowed_rows) * call.shape.query_heads * partials.splits;
   partials.most = partials.values + places * call.shape.width;

@@ -1,9 +1,9 @@
-// The ring of split attention: its items, its tiles of keys and values in shared memory, and the
-// warps that fill them.
+// The ring of split attention: tiles of keys and values in shared memory and the warps that fill
+// them.
 #pragma once
 
 #include "cuda/kernels/mma.hpp"
-#include "cuda/kernels/split_partials.hpp"
+#include "cuda/kernels/split_walk.hpp"
 
 namespace orthros::cuda {
 
@@ -15,7 +15,6 @@ constexpr int workers = 8;   // warps
 constexpr int carriers = 4;  // warps
 constexpr int worker_threads = 32 * workers;
 constexpr int carrier_threads = 32 * carriers;
-constexpr int chunk_keys = 512;
 constexpr int chunk_blocks = chunk_keys / 16;
 constexpr int owned_blocks = chunk_blocks / workers;  // 16-key blocks of a chunk, of each worker
 constexpr int tile_bytes = 32768;
@@ -61,48 +60,6 @@ struct Ring {
   }
 };
 
-// An item's keys count from the start of its first 16-key block; visible are [first, last).
-struct Item {
-  int64_t row;
-  int64_t kv_head;
-  int64_t split;
-  int64_t start;  // element of key 0's entry
-  int first;
-  int last;
-
-  __device__ bool empty() const { return first >= last; }
-  __device__ int chunks() const { return (last + chunk_keys - 1) / chunk_keys; }
-  // Of a chunk.
-  __device__ int blocks(int chunk) const {
-    return (min(last - chunk * chunk_keys, chunk_keys) + 15) / 16;
-  }
-  __device__ bool sees(int key) const { return key >= first && key < last; }
-};
-
-__device__ inline Item item_at(const Attention& call, const SplitWork& work, int64_t index) {
-  const SplitItem place = split_item(work, index);
-  const Row row = call.rows[place.row];
-  const KeyRange range = place.split < 0 ? window_range(row.position, call.window)
-                                         : split_range(place.split, row.position + 1);
-  const int64_t base = block_start(range.begin);
-  return {place.row,
-          place.kv_head,
-          place.split,
-          entry_offset(row.sequence, call.kv.sequence_stride, place.kv_head, call.kv.head_stride,
-                       base, call.shape.width),
-          static_cast<int>(range.begin - base),
-          static_cast<int>(range.end - base)};
-}
-
-// Items up to the longest row's last split.
-__device__ inline int64_t items_now(const Attention& call, const SplitWork& work) {
-  int most = 0;
-  for (int64_t r = work.windowed_rows + threadIdx.x % 32; r < work.rows; r += 32) {
-    most = max(most, static_cast<int>(split_count(call.rows[r].position + 1)));
-  }
-  return split_items(work, __reduce_max_sync(0xffffffffu, most));
-}
-
 // Brings a chunk's keys or values, entries at `from`, tile by tile; with the first, q where it is
 // not null. Entries that the item does not see come as zeros.
 template <int width, int tiles>
@@ -138,28 +95,31 @@ __device__ void carry_chunk(Ring<SplitShape<width, tiles>::slots>& ring, uint32_
 }
 
 template <int width, int tiles>
-__device__ void carry(const Attention& call, const SplitWork& work, uint32_t shared,
-                      uint32_t barriers) {
-  Ring<SplitShape<width, tiles>::slots> ring{barriers};
+__device__ void carry_item(Ring<SplitShape<width, tiles>::slots>& ring, uint32_t shared,
+                           const Attention& call, const Item& item) {
   const int group = static_cast<int>(call.shape.query_heads / call.shape.kv_heads);
-  const int64_t items = items_now(call, work);
-  for (int64_t index = blockIdx.x; index < items; index += gridDim.x) {
-    const Item item = item_at(call, work, index);
-    if (item.empty()) continue;
-    const bf16_bits* keys = call.kv.keys + item.start;
-    const bf16_bits* q = call.q + item.row * call.row_stride + item.kv_head * group * width;
-    const int chunks = item.chunks();
-    for (int chunk = 0; chunks > 1 && chunk < chunks; ++chunk) {
-      carry_chunk<width, tiles>(ring, shared, item, chunk, keys, q, group);
-      q = nullptr;
-    }
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      carry_chunk<width, tiles>(ring, shared, item, chunk, keys, q, group);
-      carry_chunk<width, tiles>(ring, shared, item, chunk, call.kv.values + item.start, nullptr,
-                                group);
-      q = nullptr;
-    }
+  const bf16_bits* keys = call.kv.keys + item.start;
+  const bf16_bits* values = call.kv.values + item.start;
+  const bf16_bits* q = call.q + item.row * call.row_stride + item.kv_head * group * width;
+  const int chunks = item.chunks();
+  for (int chunk = 0; chunks > 1 && chunk < chunks; ++chunk) {
+    carry_chunk<width, tiles>(ring, shared, item, chunk, keys, q, group);
+    q = nullptr;
   }
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    carry_chunk<width, tiles>(ring, shared, item, chunk, keys, q, group);
+    carry_chunk<width, tiles>(ring, shared, item, chunk, values, nullptr, group);
+    q = nullptr;
+  }
+}
+
+template <int width, int tiles>
+__device__ void carry(const Attention& call, const SplitWork& work, const SplitPartials& partials,
+                      uint32_t shared, uint32_t barriers) {
+  Ring<SplitShape<width, tiles>::slots> ring{barriers};
+  ItemWalk walk(call, work, partials.splits);
+  Item item;
+  while (walk.next(item)) carry_item<width, tiles>(ring, shared, call, item);
 }
 
 }  // namespace orthros::cuda

@@ -55,13 +55,14 @@ ORTHROS_HOST_DEVICE constexpr int64_t entry_offset(int64_t sequence, int64_t seq
   return sequence * sequence_stride + head * head_stride + position * width;
 }
 
-// The work of a split launch, in items of one row and KV head: first the windowed rows' ranges,
-// rows [0, windowed_rows), then every split of the rows behind them. Splits come in ascending
-// order, so that items past the longest row are the last.
+// The work of a split launch, in items of one row and KV head: every split of rows
+// [windowed_rows, rows), splits in ascending order, so that items past the longest row are the
+// last; and the range of each windowed row, rows [0, windowed_rows).
 struct SplitWork {
   int64_t windowed_rows;
   int64_t rows;
   int64_t kv_heads;
+  int64_t window;
 };
 
 struct SplitItem {
@@ -71,18 +72,38 @@ struct SplitItem {
 };
 
 ORTHROS_HOST_DEVICE constexpr int64_t split_items(const SplitWork& work, int64_t splits) {
-  return (work.windowed_rows + (work.rows - work.windowed_rows) * splits) * work.kv_heads;
+  return (work.rows - work.windowed_rows) * splits * work.kv_heads;
+}
+ORTHROS_HOST_DEVICE constexpr SplitItem split_item(const SplitWork& work, int64_t item) {
+  const int64_t split_rows = work.rows - work.windowed_rows;
+  const int64_t pair = item / split_rows;  // split and KV head
+  return {work.windowed_rows + item % split_rows, pair % work.kv_heads, pair / work.kv_heads};
 }
 
-ORTHROS_HOST_DEVICE constexpr SplitItem split_item(const SplitWork& work, int64_t item) {
-  const int64_t windowed = work.windowed_rows * work.kv_heads;
-  if (item < windowed) {
-    return {item % work.windowed_rows, item / work.windowed_rows, -1};
+ORTHROS_HOST_DEVICE constexpr int64_t window_items(const SplitWork& work) {
+  return work.windowed_rows * work.kv_heads;
+}
+ORTHROS_HOST_DEVICE constexpr SplitItem window_item(const SplitWork& work, int64_t item) {
+  return {item % work.windowed_rows, item / work.windowed_rows, -1};
+}
+
+// Items first, first + stride, .. are one block's.
+struct ItemShare {
+  int64_t first;
+  int64_t stride;
+};
+
+// A block's windows. Of `items` splits it takes every blocks-th from its own number on, so the
+// blocks behind the last one have one fewer: windows go to them, and to all where they are too
+// many.
+ORTHROS_HOST_DEVICE constexpr ItemShare window_share(const SplitWork& work, int64_t items,
+                                                     int64_t block, int64_t blocks) {
+  const int64_t taken = items % blocks;
+  const int64_t left = blocks - taken;
+  if (window_items(work) * work.window > left * hopper::split_keys) {
+    return {block < taken ? block + left : block - taken, blocks};
   }
-  const int64_t split_rows = work.rows - work.windowed_rows;
-  const int64_t pair = (item - windowed) / split_rows;  // split and KV head
-  return {work.windowed_rows + (item - windowed) % split_rows, pair % work.kv_heads,
-          pair / work.kv_heads};
+  return {block < taken ? window_items(work) : block - taken, left};
 }
 
 // Where a split launch leaves a split's partial softmax: its place among [row behind the windowed

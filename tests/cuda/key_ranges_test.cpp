@@ -105,25 +105,57 @@ TEST(key_ranges, an_offset_passes_two_to_the_31) {
             3'221'225'471);
 }
 
-RC_GTEST_PROP(key_ranges, items_are_each_window_and_each_split_once, ()) {
+SplitWork draw_work() {
   const auto rows = *rc::gen::inRange<int64_t>(1, 7).as("rows");
   const auto windowed = *rc::gen::inRange<int64_t>(0, rows + 1).as("windowed rows");
   const auto heads = *rc::gen::inRange<int64_t>(1, 5).as("KV heads");
+  const auto window = *rc::gen::element<int64_t>(1, 100, 128, 512, 513, 4096).as("window");
+  return {windowed, rows, heads, window};
+}
+
+RC_GTEST_PROP(key_ranges, items_are_each_split_of_a_row_and_head_once_in_order_of_splits, ()) {
+  const SplitWork work = draw_work();
   const auto splits = *rc::gen::inRange<int64_t>(1, 6).as("splits");
-  const SplitWork work{windowed, rows, heads};
   std::set<std::tuple<int64_t, int64_t, int64_t>> found;
-  int64_t last_split = -1;
+  int64_t last = 0;
   for (int64_t i = 0; i < split_items(work, splits); ++i) {
     const SplitItem item = split_item(work, i);
-    RC_ASSERT(item.kv_head >= 0 && item.kv_head < heads);
-    RC_ASSERT(item.split >= last_split && item.split < splits);
-    const KeyRange among = item.split < 0 ? KeyRange{0, windowed} : KeyRange{windowed, rows};
-    RC_ASSERT(item.row >= among.begin && item.row < among.end);
+    RC_ASSERT(item.row >= work.windowed_rows && item.row < work.rows);
+    RC_ASSERT(item.kv_head >= 0 && item.kv_head < work.kv_heads);
+    RC_ASSERT(item.split >= last && item.split < splits);
     RC_ASSERT(found.insert({item.row, item.kv_head, item.split}).second);
-    last_split = item.split;
+    last = item.split;
   }
   RC_ASSERT(static_cast<int64_t>(found.size()) ==
-            windowed * heads + (rows - windowed) * heads * splits);
+            (work.rows - work.windowed_rows) * work.kv_heads * splits);
+}
+
+RC_GTEST_PROP(key_ranges, each_window_has_one_block, ()) {
+  const SplitWork work = draw_work();
+  const auto items = *rc::gen::inRange<int64_t>(0, 50).as("splits taken before");
+  const auto blocks = *rc::gen::inRange<int64_t>(1, 20).as("blocks");
+  std::set<std::pair<int64_t, int64_t>> found;
+  for (int64_t block = 0; block < blocks; ++block) {
+    const ItemShare share = window_share(work, items, block, blocks);
+    RC_ASSERT(share.first >= 0 && share.stride > 0);
+    for (int64_t i = share.first; i < window_items(work); i += share.stride) {
+      const SplitItem item = window_item(work, i);
+      RC_ASSERT(item.split == -1);
+      RC_ASSERT(item.row >= 0 && item.row < work.windowed_rows);
+      RC_ASSERT(item.kv_head >= 0 && item.kv_head < work.kv_heads);
+      RC_ASSERT(found.insert({item.row, item.kv_head}).second);
+    }
+  }
+  RC_ASSERT(static_cast<int64_t>(found.size()) == work.windowed_rows * work.kv_heads);
+}
+
+TEST(key_ranges, few_windows_go_to_the_blocks_with_fewer_splits) {
+  const SplitWork work{1, 2, 8, 128};  // one sequence of 8192 keys: 128 splits and 8 windows
+  for (int64_t block = 0; block < 128; ++block) {
+    EXPECT_GE(window_share(work, 128, block, 132).first, window_items(work));
+  }
+  EXPECT_EQ(window_share(work, 128, 131, 132).first, 3);
+  EXPECT_EQ(window_share(work, 128, 131, 132).stride, 4);
 }
 
 RC_GTEST_PROP(key_ranges, partial_softmaxes_have_each_a_place, ()) {
