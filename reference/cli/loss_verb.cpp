@@ -105,7 +105,7 @@ int run_loss(const Arguments& arguments) {
   const ModelInput input = open_model(*given);
   const LossRequest request = read_request(*given, input.spec);
   const auto length = static_cast<int64_t>(request.tokens.size());
-  warn_past_max_positions(input.spec, length);
+  warn_past_max_positions("orthros-ref", input.spec, length);
 
   const Loss loss = with_model(input, compute, [&]<class S>(const Model<S>& model) {
     const int64_t outputs = length - request.prompt.value_or(1) + 1;

@@ -128,11 +128,10 @@ ModelInput open_model(const po::variables_map& given) {
   return input;
 }
 
-void warn_past_max_positions(const ModelSpec& spec, int64_t length) {
+void warn_past_max_positions(const char* program, const ModelSpec& spec, int64_t length) {
   if (spec.max_positions == 0 || length <= spec.max_positions) return;
-  fmt::print(stderr,
-             "orthros-ref: warning: {} tokens are past the model's max_position_embeddings {}\n",
-             length, spec.max_positions);
+  fmt::print(stderr, "{}: warning: {} tokens are past the model's max_position_embeddings {}\n",
+             program, length, spec.max_positions);
 }
 
 }  // namespace orthros::cli

@@ -48,6 +48,6 @@ std::string architecture_name(const po::variables_map& given, const ModelSpec& s
 ModelInput open_model(const po::variables_map& given);
 
 // Warns on stderr where a sequence gets longer than the model was trained for.
-void warn_past_max_positions(const ModelSpec& spec, int64_t length);
+void warn_past_max_positions(const char* program, const ModelSpec& spec, int64_t length);
 
 }  // namespace orthros::cli

@@ -48,13 +48,18 @@ std::vector<int64_t> parse_outputs(const std::string& text, int64_t length) {
   return all;
 }
 
+void add_prompts_option(po::options_description& options) {
+  options.add_options()("tokens", po::value<std::vector<std::string>>()->value_name("5,7,9|@FILE"),
+                        "token ids; a file separates them by commas, spaces or lines, or is a JSON "
+                        "array. Repeated: a batch, each its own sequence");
+}
+
 void add_sequence_options(po::options_description& options) {
   const auto texts = [](const char* name) {
     return po::value<std::vector<std::string>>()->value_name(name);
   };
-  options.add_options()("tokens", texts("5,7,9|@FILE"),
-                        "token ids; a file separates them by commas, spaces or lines, or is a JSON "
-                        "array. Repeated: a batch, each its own sequence")(
+  add_prompts_option(options);
+  options.add_options()(
       "outputs", texts("all|last|none|1,3"),
       "positions, from 1, to predict at; default last. Once for all sequences or once for each")(
       "documents", texts("0,0,1,1|@FILE"),

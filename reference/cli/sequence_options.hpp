@@ -23,6 +23,9 @@ std::vector<int64_t> read_tokens(const po::variables_map& given, const ModelSpec
 // Output positions from "all", "last", "none" or a list, for a sequence of `length` tokens.
 std::vector<int64_t> parse_outputs(const std::string& text, int64_t length);
 
+// --tokens as often as there are sequences, and nothing else of what read_sequences reads.
+void add_prompts_option(po::options_description& options);
+
 // --tokens as often as there are sequences; --outputs once for all or once for each (default:
 // last);
 // --documents never or once for each.

@@ -2,50 +2,18 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
-#include <fstream>
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "tests/reference/weights/file_bytes.hpp"
+#include "tests/support/program_run.hpp"
 
 namespace orthros {
 
-struct ProgramRun {
-  int status = -1;  // -1: ended by a signal
-  std::string out;
-  std::string err;
-};
-
-inline std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') quoted += "'\\'";
-    quoted += c;
-  }
-  return quoted += "'";
-}
-
 inline ProgramRun run_ref(const std::vector<std::string>& arguments) {
-  const TempFolder folder;
-  std::string command = shell_quoted(ORTHROS_REF);
-  for (const std::string& argument : arguments) command.append(" ").append(shell_quoted(argument));
-  command.append(" </dev/null 2>").append(shell_quoted((folder / "err").string()));
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
-  ProgramRun run;
-  char block[4096];
-  for (size_t got = 0; (got = std::fread(block, 1, sizeof block, pipe)) > 0;) {
-    run.out.append(block, got);
-  }
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status)) run.status = WEXITSTATUS(status);
-  run.err = read_file(folder / "err");
-  return run;
+  return run_program(ORTHROS_REF, arguments);
 }
 
 // Standard output of a run that must go well.
