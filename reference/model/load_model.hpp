@@ -3,16 +3,18 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "reference/model/model.hpp"
+#include "reference/model/parallel.hpp"
 #include "reference/model/weight_source.hpp"
 
 namespace orthros {
 
-// Reads tensors by name, a few rows at a time so that no whole tensor stands in double.
+// Reads tensors by name, some rows at a time so that no whole tensor stands in double.
 template <class S>
 class ModelLoader {
  public:
@@ -106,16 +108,27 @@ class ModelLoader {
   }
 
   // Calls row(i, values) for i < count: rows from `first` on of the tensor, seen as its first
-  // extent x the rest.
+  // extent x the rest. The source is asked a block of rows at a time, by one thread; rows are
+  // handed on by several, those that may share a panel of a Linear by the same one.
   template <class Row>
   void each_row(const TensorInfo& tensor, int64_t first, int64_t count, const Row& row) const {
     const int64_t width = tensor.elements() / tensor.shape.front();
-    std::vector<double> wide(static_cast<size_t>(width));
-    std::vector<S> values(static_cast<size_t>(width), S(0.0));
-    for (int64_t i = 0; i < count; ++i) {
-      source_.read(tensor, (first + i) * width, wide);
-      std::transform(wide.begin(), wide.end(), values.begin(), [](double v) { return S(v); });
-      row(i, values.data());
+    constexpr int64_t panel = 32;
+    constexpr int64_t block_elements = int64_t{1} << 22;
+    const int64_t block = std::max<int64_t>(block_elements / width / panel, 1) * panel;
+    std::vector<double> wide(static_cast<size_t>(std::min(block, count) * width));
+    for (int64_t begin = 0; begin < count; begin += block) {
+      const int64_t rows = std::min(block, count - begin);
+      const auto part = std::span(wide).first(static_cast<size_t>(rows * width));
+      source_.read(tensor, (first + begin) * width, part);
+      parallel_for((rows + panel - 1) / panel, rows * width, [&](int64_t group) {
+        std::vector<S> values(static_cast<size_t>(width), S(0.0));
+        for (int64_t i = group * panel; i < std::min(rows, (group + 1) * panel); ++i) {
+          std::transform(part.begin() + i * width, part.begin() + (i + 1) * width, values.begin(),
+                         [](double v) { return S(v); });
+          row(begin + i, values.data());
+        }
+      });
     }
   }
 
