@@ -1,0 +1,138 @@
+// Runs cases.
+#include "cuda/check/suite.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "cuda/check/golden_cases.hpp"
+#include "cuda/check/promises.hpp"
+#include "cuda/support/cuda_error.hpp"
+#include "reference/cli/loaded_model.hpp"
+#include "reference/cli_support/progress.hpp"
+#include "reference/spec/input_error.hpp"
+
+namespace orthros::cuda {
+namespace {
+
+DeviceModel device_model(const CheckCase& check_case) {
+  if (check_case.weights) return {check_case.spec, *check_case.weights};
+  if (check_case.origin == WeightOrigin::uploaded) {
+    return {check_case.spec, RandomWeights(check_case.seed, check_case.spec.norm)};
+  }
+  return {check_case.spec, check_case.seed};
+}
+
+// What the reference reads: the same weights as the device holds.
+std::shared_ptr<const WeightSource> host_weights(const CheckCase& check_case,
+                                                 const DeviceModel& device) {
+  if (check_case.weights) return check_case.weights;
+  if (check_case.origin == WeightOrigin::read_back) return std::make_shared<DeviceWeights>(device);
+  return std::make_shared<RandomWeights>(check_case.seed, check_case.spec.norm);
+}
+
+// Why this machine cannot run the case; empty where it can.
+std::string too_large(const CheckCase& check_case) {
+  size_t free_bytes = 0;
+  size_t all_bytes = 0;
+  ORTHROS_CUDA(cudaMemGetInfo(&free_bytes, &all_bytes));
+  constexpr double slack = 1e9;  // context, workspaces, what is not given back at once
+  const double needed = 2.0 * static_cast<double>(parameter_count(check_case.spec)) +
+                        static_cast<double>(engine_bytes(check_case.spec, limits_of(check_case))) +
+                        slack;
+  if (needed > static_cast<double>(free_bytes)) {
+    return fmt::format("needs {:.1f} GB of device memory, {:.1f} GB are free", needed / 1e9,
+                       static_cast<double>(free_bytes) / 1e9);
+  }
+  try {
+    cli::require_memory(check_case.spec, sizeof(Hopper));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+void run_case(const CheckCase& check_case, EngineFault fault, HopperModels& models,
+              Findings& findings) {
+  const DeviceModel device = device_model(check_case);
+  Engine engine(device, limits_of(check_case), fault);
+  PromiseRun run(check_case, engine, findings);
+  const RunRecord& main_run = run.main_run();
+  const auto weights = host_weights(check_case, device);
+  if (check_case.origin != WeightOrigin::read_back) models.forget();
+  run.against(
+      hopper_run(models.load(check_case.spec, check_case.seed, *weights), check_case.sequences));
+  run.run_every_way();
+  if (check_case.first_token_matters) run.first_token_matters();
+  const std::vector<SequencePlan> greedy = run.greedy_plans();
+  if (check_case.errors) check_errors(check_case, *weights, main_run, greedy, findings);
+}
+
+void show_failures(const Findings& findings, size_t from) {
+  for (size_t i = from; i < findings.failures().size(); ++i) {
+    fmt::print(stderr, "check: FAILED {}\n", findings.failures()[i]);
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+std::vector<CheckCase> suite_cases(const CheckRequest& request) {
+  std::vector<CheckCase> cases;
+  const auto append = [&](std::vector<CheckCase> more) {
+    for (CheckCase& each : more) {
+      if (each.name.starts_with(request.only)) cases.push_back(std::move(each));
+    }
+  };
+  append(field_cases(request.seed));
+  if (request.goldens) append(golden_cases(*request.goldens));
+  for (int64_t i = 0; i < random_cases(request.suite); ++i) {
+    append({random_case(request.suite, request.seed, i)});
+  }
+  append(edge_cases(request.suite, request.seed));
+  if (request.suite == Suite::full) append(large_cases(request.seed));
+  if (cases.empty()) {
+    throw InputError(
+        "--only", "",
+        fmt::format("expected the beginning of a case's name, got '{}'; names are like "
+                    "case-13, golden-qwen3_tiny, random-5, steps-swa",
+                    request.only));
+  }
+  return cases;
+}
+
+Findings run_suite(const CheckRequest& request) {
+  using Clock = std::chrono::steady_clock;
+  const std::vector<CheckCase> cases = suite_cases(request);
+  Findings findings;
+  if (!request.goldens) findings.leave_out("goldens", "no folder that holds them");
+  HopperModels models;
+  cli::Progress progress("checking", static_cast<int64_t>(cases.size()));
+  for (const CheckCase& each : cases) {
+    const size_t known = findings.failures().size();
+    const auto start = Clock::now();
+    if (const std::string why = too_large(each); !why.empty()) {
+      findings.leave_out(each.name, why);
+      continue;
+    }
+    findings.begin_case(each.name, description(each));
+    bool device_works = true;
+    try {
+      run_case(each, request.fault, models, findings);
+    } catch (const DeviceError& error) {
+      findings.add_failure(fmt::format("{}; the cases behind it were not run", error.what()));
+      device_works = false;
+    } catch (const std::exception& error) {
+      findings.add_failure(error.what());
+    }
+    findings.end_case(std::chrono::duration<double>(Clock::now() - start).count());
+    show_failures(findings, known);
+    if (!device_works) break;
+    if (request.fault != EngineFault::none && findings.failed() > 0) break;
+    progress.add(1);
+  }
+  return findings;
+}
+
+}  // namespace orthros::cuda

@@ -1,0 +1,16 @@
+// A ModelInput's weights on the device.
+#pragma once
+
+#include "cuda/engine/device_model.hpp"
+#include "reference/cli/compute_options.hpp"
+#include "reference/cli/model_options.hpp"
+
+namespace orthros::cuda {
+
+// Random weights are drawn there; a checkpoint's are read, with progress.
+DeviceModel load_on_device(const cli::ModelInput& input);
+
+// How reports name this arithmetic beside the reference's scalars.
+cli::ComputeOptions engine_compute();
+
+}  // namespace orthros::cuda
