@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "cuda/kernels/attention.hpp"
-#include "cuda/kernels/mma.hpp"
+#include "cuda/kernels/range_products.hpp"
 #include "cuda/layout/key_ranges.hpp"
 #include "cuda/support/cuda_error.hpp"
 #include "reference/hopper/rounding.hpp"
@@ -27,6 +27,9 @@ struct Shape {
   static constexpr int column_tiles = columns / 8;
   static constexpr int warps = block_rows / 16 * (width / columns);
   static constexpr int threads = 32 * warps;
+  static constexpr int resident = width == 64    ? 3
+                                  : width == 128 ? 2
+                                                 : 1;  // blocks of a multiprocessor
   static constexpr int tile_bytes = tile_keys * width * 2;
   // Behind the tiles: maxima [split][row], and the folded output [column tile][element][thread],
   // which would otherwise fill a quarter of the registers and is used once a split.
@@ -67,6 +70,7 @@ struct Stream {
   // The next tile, once all threads have left the one before.
   __device__ uint32_t next() {
     wait_for_copy_groups<1>();
+    publish_copies();
     __syncthreads();
     load(step + 2);
     return shared + step++ % slots * Shape<width>::tile_bytes;
@@ -83,55 +87,64 @@ struct Line {
   __device__ bool sees(int begin, int end) const { return begin < last && end > first; }
 };
 
-// Scores of a tile's keys: [8-key tile][element], elements 0, 1 of the first line, 2, 3 of the
+// Scores of a tile's keys: four for each 8-key tile, 0 and 1 of the first line, 2 and 3 of the
 // second, for keys 2 t and 2 t + 1 of lane 4 g + t.
+using Scores = float[4 * key_tiles];
+
 template <int width>
-__device__ void score_tile(uint32_t tile, const Line (&lines)[2],
-                           const uint32_t (&q)[width <= 128 ? width / 16 : 1][4],
-                           float (&scores)[key_tiles][4]) {
-  const int lane = threadIdx.x % 32;
+__device__ void score_tile(uint32_t tile, uint32_t (&q)[width / 16][4], Scores& scores) {
 #pragma unroll
-  for (int n = 0; n < key_tiles; ++n) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) scores[n][e] = 0.0f;
-  }
+  for (int i = 0; i < 4 * key_tiles; ++i) scores[i] = 0.0f;
+  open_products(scores, q);
 #pragma unroll
   for (int k = 0; k < width / 16; ++k) {
-    uint32_t a[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if constexpr (width <= 128) {
-        a[i] = q[k][i];
-      } else {
-        a[i] =
-            *reinterpret_cast<const uint32_t*>(lines[i % 2].q + 16 * k + lane % 4 * 2 + i / 2 * 8);
-      }
-    }
-#pragma unroll
-    for (int n = 0; n < key_tiles; n += 2) {
-      uint32_t keys[4];
-      load_matrices(keys, tile + tile_offset(8 * n + lane % 8 + lane / 16 * 8, 2 * k + lane / 8 % 2,
-                                             tile_keys));
-      step_16x8(scores[n], a, keys[0], keys[1]);
-      step_16x8(scores[n + 1], a, keys[2], keys[3]);
-    }
+    step_by_rows(scores, q[k], tile_descriptor(tile, tile_keys, 0, 16 * k));
   }
+  finish_products(scores);
 }
 
 // -inf for what a line does not see of the tile that begins at key `begin`.
-__device__ void mask_tile(const Line (&lines)[2], int begin, float (&scores)[key_tiles][4]) {
+__device__ void mask_tile(const Line (&lines)[2], int begin, Scores& scores) {
 #pragma unroll
   for (int n = 0; n < key_tiles; ++n) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const int key = begin + 8 * n + threadIdx.x % 4 * 2 + e % 2;
-      if (!lines[e / 2].sees(key, key + 1)) scores[n][e] = hopper::from_bits(0xff800000u);
+      if (!lines[e / 2].sees(key, key + 1)) scores[4 * n + e] = hopper::from_bits(0xff800000u);
+    }
+  }
+}
+
+// Weights times values of a tile that some line sees in part, onto `part`. A line without a key in
+// a block takes no part in its step: values there may be infinite.
+template <int width>
+__device__ void weigh_edge(uint32_t tile, const Line (&lines)[2], int begin, int column,
+                           const uint32_t (&weights)[tile_keys / 16][4],
+                           float (&part)[4 * Shape<width>::column_tiles]) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int block = 0; block < tile_keys / 16; ++block) {
+    const int key = begin + block * 16;
+    const bool takes[2] = {lines[0].sees(key, key + 16), lines[1].sees(key, key + 16)};
+#pragma unroll
+    for (int n = 0; n < Shape<width>::column_tiles; n += 2) {
+      uint32_t values[4];
+      load_matrices_transposed(values, tile + tile_offset(block * 16 + lane % 16,
+                                                          column / 8 + n + lane / 16, tile_keys));
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float* onto = part + 4 * (n + half);
+        float next[4] = {onto[0], onto[1], onto[2], onto[3]};
+        step_16x8(next, weights[block], values[2 * half], values[2 * half + 1]);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) onto[e] = takes[e / 2] ? next[e] : onto[e];
+      }
     }
   }
 }
 
 template <int width>
-__global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
+__global__ void __launch_bounds__(Shape<width>::threads, Shape<width>::resident)
     range_attention(Attention call, const RowTile* tiles) {
   using S = Shape<width>;
   extern __shared__ __align__(1024) unsigned char memory[];
@@ -161,14 +174,15 @@ __global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
     lines[i] = {call.q + at, place == own + 8 * i ? call.out + at : nullptr,
                 static_cast<int>(range.begin - base), static_cast<int>(range.end - base)};
   }
-  // Keys that all of the warp's lines see.
-  const int common_first = __reduce_max_sync(all_lanes, max(lines[0].first, lines[1].first));
-  const int common_last = __reduce_min_sync(all_lanes, min(lines[0].last, lines[1].last));
+  // Keys that all of the block's rows see: [common_first, first_end).
+  const int64_t last_position = call.rows[tile.row + tile.count - 1].position;
+  const auto end = static_cast<int>(last_position + 1 - base);
+  const auto first_end = static_cast<int>(call.rows[tile.row].position + 1 - base);
+  const auto common_first = static_cast<int>(first_visible(last_position, call.window) - base);
   const auto common = [&](int begin) {
-    return begin >= common_first && begin + tile_keys <= common_last;
+    return begin >= common_first && begin + tile_keys <= first_end;
   };
 
-  const int end = static_cast<int>(call.rows[tile.row + tile.count - 1].position + 1 - base);
   TileSchedule schedule;
   schedule.tiles = (end + tile_keys - 1) / tile_keys;
   schedule.segment_tiles = windowed ? schedule.tiles : split_tiles;
@@ -177,21 +191,19 @@ __global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
                        shared_address(memory)};
   stream.start();
 
-  uint32_t q[width <= 128 ? width / 16 : 1][4];
-  if constexpr (width <= 128) {
+  uint32_t q[width / 16][4];
 #pragma unroll
-    for (int k = 0; k < width / 16; ++k) {
+  for (int k = 0; k < width / 16; ++k) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        q[k][i] =
-            *reinterpret_cast<const uint32_t*>(lines[i % 2].q + 16 * k + lane % 4 * 2 + i / 2 * 8);
-      }
+    for (int i = 0; i < 4; ++i) {
+      q[k][i] =
+          *reinterpret_cast<const uint32_t*>(lines[i % 2].q + 16 * k + lane % 4 * 2 + i / 2 * 8);
     }
   }
 
-  float scores[key_tiles][4];
+  Scores scores;
   const auto scores_of = [&](int at) {
-    score_tile<width>(stream.next(), lines, q, scores);
+    score_tile<width>(stream.next(), q, scores);
     if (!common(at * tile_keys)) mask_tile(lines, at * tile_keys, scores);
   };
   // The largest score of tiles [from, to) for each line.
@@ -202,7 +214,7 @@ __global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
 #pragma unroll
       for (int n = 0; n < key_tiles; ++n) {
 #pragma unroll
-        for (int e = 0; e < 4; ++e) most[e / 2] = hopper::larger(most[e / 2], scores[n][e]);
+        for (int e = 0; e < 4; ++e) most[e / 2] = hopper::larger(most[e / 2], scores[4 * n + e]);
       }
     }
 #pragma unroll
@@ -246,49 +258,32 @@ __global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
     // What a line does not see has the score -inf and must get the weight 0 in any case.
     const float shift[2] = {seen[0] ? most[0] : 0.0f, seen[1] ? most[1] : 0.0f};
     float chains[2][2] = {};
-    float part[S::column_tiles][4] = {};
+    float part[4 * S::column_tiles] = {};
     for (int at = from; at < to; ++at) {
       scores_of(at);
-      uint32_t weights[key_tiles][2];
+      uint32_t weights[tile_keys / 16][4];  // as first operands
 #pragma unroll
       for (int n = 0; n < key_tiles; ++n) {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          const float p0 = hopper::weight_of(scores[n][2 * i], scale, shift[i]);
-          const float p1 = hopper::weight_of(scores[n][2 * i + 1], scale, shift[i]);
+          const float p0 = hopper::weight_of(scores[4 * n + 2 * i], scale, shift[i]);
+          const float p1 = hopper::weight_of(scores[4 * n + 2 * i + 1], scale, shift[i]);
           chains[i][0] = hopper::add(chains[i][0], p0);
           chains[i][1] = hopper::add(chains[i][1], p1);
-          weights[n][i] = round_pair(p0, p1);
+          weights[n / 2][n % 2 * 2 + i] = round_pair(p0, p1);
         }
       }
       const uint32_t slot = stream.next();
-      const bool whole = common(at * tile_keys);
+      if (common(at * tile_keys)) {
+        open_products(part, weights);
 #pragma unroll
-      for (int block = 0; block < tile_keys / 16; ++block) {
-        const uint32_t a[4] = {weights[2 * block][0], weights[2 * block][1],
-                               weights[2 * block + 1][0], weights[2 * block + 1][1]};
-        const int begin = at * tile_keys + block * 16;
-        // A line without a key in the block takes no part: values there may be infinite.
-        const bool takes[2] = {whole || lines[0].sees(begin, begin + 16),
-                               whole || lines[1].sees(begin, begin + 16)};
-        const bool all = whole || __all_sync(all_lanes, takes[0] && takes[1]);
-#pragma unroll
-        for (int n = 0; n < S::column_tiles; n += 2) {
-          uint32_t values[4];
-          load_matrices_transposed(
-              values,
-              slot + tile_offset(block * 16 + lane % 16, column / 8 + n + lane / 16, tile_keys));
-#pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            float(&onto)[4] = part[n + half];
-            const float before[4] = {onto[0], onto[1], onto[2], onto[3]};
-            step_16x8(onto, a, values[2 * half], values[2 * half + 1]);
-            if (!all) {
-#pragma unroll
-              for (int e = 0; e < 4; ++e) onto[e] = takes[e / 2] ? onto[e] : before[e];
-            }
-          }
+        for (int block = 0; block < tile_keys / 16; ++block) {
+          step_by_columns(part, weights[block],
+                          tile_descriptor(slot, tile_keys, 16 * block, column));
         }
+        finish_products(part);
+      } else {
+        weigh_edge<width>(slot, lines, at * tile_keys, column, weights, part);
       }
     }
 
@@ -305,8 +300,8 @@ __global__ void __launch_bounds__(Shape<width>::threads, width == 256 ? 1 : 2)
 #pragma unroll
         for (int e = 2 * i; e < 2 * i + 2; ++e) {
           float& o = folded[(4 * n + e) * S::threads];
-          o = segment == 0 ? hopper::multiply(factor, part[n][e])
-                           : hopper::fold(o, factor, part[n][e]);
+          o = segment == 0 ? hopper::multiply(factor, part[4 * n + e])
+                           : hopper::fold(o, factor, part[4 * n + e]);
         }
       }
     }
