@@ -108,6 +108,9 @@ std::string text_of(const Difference& d) {
     case Part::predicted:
       return fmt::format("predicted id, {} stream, sequence {}, position {}: expected {}, got {}",
                          stream_of(d), d.sequence, d.position, d.expected, d.actual);
+    case Part::weights:
+      return fmt::format("weights, {}, element {}: expected {}, got {}", d.tensor, d.element,
+                         entry(d.expected), entry(d.actual));
     case Part::length:
       break;
   }
@@ -201,6 +204,25 @@ Tally count_finite(const RunRecord& run, const HeadShape& shape) {
         tally.count((place.actual & fp32_exponent) != fp32_exponent, place);
       }
     }
+  }
+  return tally;
+}
+
+Tally compare_weights(const std::string& tensor, const std::vector<bf16_bits>& expected,
+                      const std::vector<bf16_bits>& actual) {
+  Tally tally;
+  Difference place;
+  place.part = Part::weights;
+  place.tensor = tensor;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const bool there = i < actual.size();
+    place.element = static_cast<int64_t>(i);
+    place.expected = expected[i];
+    place.actual = there ? actual[i] : 0U;
+    const bool same = there && expected[i] == actual[i];
+    ++tally.compared;
+    tally.equal += same ? 1 : 0;
+    if (!same && !tally.first) tally.first = place;
   }
   return tally;
 }

@@ -10,7 +10,7 @@
 
 namespace orthros::cuda {
 
-enum class Part { keys, values, logits, predicted, length };
+enum class Part { keys, values, logits, predicted, length, weights };
 
 // The first of the elements in which two runs differ.
 struct Difference {
@@ -20,7 +20,8 @@ struct Difference {
   int64_t layer = -1;                 // of a cache entry
   int64_t position = 0;               // from 1
   int64_t head = -1;                  // KV head of a cache entry
-  int64_t element = 0;                // channel of a cache entry, id of a logit
+  int64_t element = 0;                // channel of a cache entry, id of a logit, index of a weight
+  std::string tensor;                 // of a weight
   uint32_t expected = 0, actual = 0;  // bits: bf16 or fp32; ids, lengths
 };
 
@@ -57,6 +58,10 @@ Tally compare_caches(const RunRecord& expected, const RunRecord& actual, const H
 
 // Values that are no NaN and no infinity, of all.
 Tally count_finite(const RunRecord& run, const HeadShape& shape);
+
+// A tensor's weights in row-major order.
+Tally compare_weights(const std::string& tensor, const std::vector<bf16_bits>& expected,
+                      const std::vector<bf16_bits>& actual);
 
 // Whether each predicted id is that of the largest logit, the lowest among equals.
 Tally compare_predicted(const RunRecord& run);

@@ -15,20 +15,36 @@ Json number(bool there, int64_t value) {
   return there ? Json(value) : Json();
 }
 
+const char* what_differs(Part part) {
+  switch (part) {
+    case Part::keys:
+      return "keys";
+    case Part::values:
+      return "values";
+    case Part::logits:
+      return "logits";
+    case Part::predicted:
+      return "predicted id";
+    case Part::weights:
+      return "weights";
+    case Part::length:
+      break;
+  }
+  return "length";
+}
+
 Json difference_json(const Difference& d) {
   const bool entry = d.part == Part::keys || d.part == Part::values;
   const bool logit = d.part == Part::logits;
+  const bool weights = d.part == Part::weights;
   Json json;
   json["case"] = d.check_case;
   json["promise"] = d.promise;
-  json["what"] = entry                       ? (d.part == Part::keys ? "keys" : "values")
-                 : logit                     ? "logits"
-                 : d.part == Part::predicted ? "predicted id"
-                                             : "length";
+  json["what"] = what_differs(d.part);
   json["layer"] = number(entry, d.layer);
-  json["stream"] = stream_of(d);
-  json["sequence"] = d.sequence;
-  json["position"] = d.position;
+  json["stream"] = weights ? Json() : Json(stream_of(d));
+  json["sequence"] = number(!weights, d.sequence);
+  json["position"] = number(!weights, d.position);
   json["head"] = number(entry, d.head);
   json["channel"] = number(entry, d.element);
   json["id"] = number(logit, d.element);

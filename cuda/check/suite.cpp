@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -53,9 +54,28 @@ std::string too_large(const CheckCase& check_case) {
   return {};
 }
 
+// The device's weights as they were meant to be; of a large model its first layer's.
+void check_weights(const CheckCase& check_case, const DeviceModel& device, Findings& findings) {
+  const RandomWeights drawn(check_case.seed, check_case.spec.norm);
+  const WeightSource& source = check_case.weights ? *check_case.weights : drawn;
+  const bool large = check_case.origin == WeightOrigin::read_back;
+  Tally tally;
+  for (const TensorInfo& tensor : tensor_table(check_case.spec)) {
+    if (large && !tensor.name.starts_with(layer_prefix(0))) continue;
+    std::vector<double> values(static_cast<size_t>(tensor.elements()));
+    source.read(tensor, 0, values);
+    std::vector<bf16_bits> expected(values.size());
+    std::transform(values.begin(), values.end(), expected.begin(),
+                   [](double value) { return bfloat16(value).bits(); });
+    tally.add(compare_weights(tensor.name, expected, device.tensor(tensor.name)));
+  }
+  findings.add("weights on the device = the source's", tally);
+}
+
 void run_case(const CheckCase& check_case, EngineFault fault, HopperModels& models,
               Findings& findings) {
   const DeviceModel device = device_model(check_case);
+  check_weights(check_case, device, findings);
   Engine engine(device, limits_of(check_case), fault);
   PromiseRun run(check_case, engine, findings);
   const RunRecord& main_run = run.main_run();

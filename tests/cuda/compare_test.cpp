@@ -124,6 +124,17 @@ TEST(compare_predicted, the_lowest_id_wins_among_equals) {
             "predicted id, output stream, sequence 0, position 3: expected 1, got 3");
 }
 
+TEST(compare_weights, names_tensor_and_element) {
+  const std::vector<bf16_bits> expected(10, 0x3f80);
+  std::vector<bf16_bits> actual = expected;
+  EXPECT_EQ(compare_weights("norm", expected, actual).equal, 10);
+  actual[7] = 0;
+  const Tally tally = compare_weights("norm", expected, actual);
+  EXPECT_EQ(tally.equal, 9);
+  ASSERT_TRUE(tally.first);
+  EXPECT_EQ(text_of(*tally.first), "weights, norm, element 7: expected 0x3f80 (1), got 0x0000 (0)");
+}
+
 TEST(findings, a_difference_fails_the_check_and_is_in_its_json) {
   Findings findings;
   findings.begin_case("case-1", "a model");
