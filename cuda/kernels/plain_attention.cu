@@ -12,9 +12,12 @@ namespace orthros::cuda {
 namespace {
 
 constexpr int64_t widest = 512;
-constexpr int64_t threads = 64;
+constexpr int64_t threads = 32;
 
+// Two rows of floats a thread are in shared memory: as local memory they would take a gigabyte of
+// the device.
 __global__ void plain_attention(Attention call, int64_t rows) {
+  extern __shared__ float memory[];  // [thread][2 width]
   wait_for_launches_before();
   const int64_t place = blockIdx.x * threads + threadIdx.x;
   const int64_t heads = call.shape.query_heads;
@@ -32,7 +35,7 @@ __global__ void plain_attention(Attention call, int64_t rows) {
       call.kv.keys + start, call.kv.values + start, width, width, range.begin, range.end};
   const bf16_bits* q = call.q + r * call.row_stride + head * width;
   bf16_bits* out = call.out + r * call.row_stride + head * width;
-  float scratch[2 * widest];
+  float* scratch = memory + threadIdx.x * 2 * width;
   if (windowed) {
     hopper::attend_base(q, seen, call.shape.scale, scratch, out);
   } else {
@@ -47,7 +50,10 @@ void launch_plain_attention(const Attention& call, int64_t rows) {
   const int64_t places = rows * call.shape.query_heads;
   if (places == 0) return;
   const auto blocks = static_cast<unsigned>((places + threads - 1) / threads);
-  plain_attention<<<blocks, threads, 0, call.stream>>>(call, rows);
+  const auto shared = static_cast<int>(threads * 2 * call.shape.width) * sizeof(float);
+  ORTHROS_CUDA(cudaFuncSetAttribute(plain_attention, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(shared)));
+  plain_attention<<<blocks, threads, shared, call.stream>>>(call, rows);
   ORTHROS_CUDA_LAUNCHED("plain_attention");
 }
 
