@@ -31,14 +31,17 @@ __device__ __forceinline__ void barrier_arrive_expect(uint64_t* barrier, uint32_
       "r"(bytes)
       : "memory");
 }
+// How long a waiting thread may sleep at a time, in ns: without a bound it hardly sleeps, and takes
+// issue slots from threads that work.
+inline constexpr uint32_t longest_sleep = 10'000'000;
 // Until the phase of this parity (0 for a new barrier's first) has ended; the parity before a new
 // barrier's first counts as ended.
 __device__ __forceinline__ void barrier_wait(uint64_t* barrier, uint32_t parity) {
   asm volatile(
       "{\n.reg .pred p;\nwait_loop:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1, %2;\n"
       "@p bra wait_done;\nbra wait_loop;\nwait_done:\n}\n" ::"r"(shared_address(barrier)),
-      "r"(parity)
+      "r"(parity), "r"(longest_sleep)
       : "memory");
 }
 
@@ -57,14 +60,6 @@ __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
 // The map's box at these coordinates (innermost first) into shared memory; its bytes count on
 // `barrier`. Elements outside the tensor arrive as zeros.
 __device__ __forceinline__ void load_box(void* target, const CUtensorMap& map, uint64_t* barrier,
-                                         int32_t x, int32_t y, int32_t z) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
-      "[%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(target)),
-      "l"(&map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
-      : "memory");
-}
-__device__ __forceinline__ void load_box(void* target, const CUtensorMap& map, uint64_t* barrier,
                                          int32_t x, int32_t y, int32_t z, int32_t w) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
@@ -72,12 +67,21 @@ __device__ __forceinline__ void load_box(void* target, const CUtensorMap& map, u
       "l"(&map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
       : "memory");
 }
+__device__ __forceinline__ void load_box(void* target, const CUtensorMap& map, uint64_t* barrier,
+                                         int32_t x, int32_t y, int32_t z, int32_t w, int32_t v) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+      "[%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(shared_address(target)),
+      "l"(&map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v)
+      : "memory");
+}
 // A box from shared memory to the tensor, as part of this thread's open group.
 __device__ __forceinline__ void store_box(const CUtensorMap& map, const void* source, int32_t x,
-                                          int32_t y, int32_t z) {
+                                          int32_t y, int32_t z, int32_t w) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map),
-      "r"(shared_address(source)), "r"(x), "r"(y), "r"(z)
+      "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
+          &map),
+      "r"(shared_address(source)), "r"(x), "r"(y), "r"(z), "r"(w)
       : "memory");
 }
 __device__ __forceinline__ void store_commit() {

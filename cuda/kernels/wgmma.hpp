@@ -9,14 +9,17 @@ namespace orthros::cuda {
 // does: 8 rows are an atom of 1024 bytes, atoms lie at multiples of 1024. `group_stride`: bytes
 // from one atom to the next along the rows; `column_stride`: to the next 64 columns, for operands
 // read by columns (their rows are the summed dimension).
-__device__ __forceinline__ uint64_t swizzled_descriptor(uint32_t address, uint32_t group_stride,
-                                                        uint32_t column_stride) {
-  return uint64_t{(address & 0x3ffff) >> 4} | uint64_t{column_stride >> 4} << 16 |
-         uint64_t{group_stride >> 4} << 32 | uint64_t{1} << 62;
+struct Descriptor {
+  uint32_t low;
+  uint32_t high;
+};
+__device__ __forceinline__ Descriptor swizzled_descriptor(uint32_t address, uint32_t group_stride,
+                                                          uint32_t column_stride) {
+  return {(address & 0x3ffff) >> 4 | column_stride >> 4 << 16, group_stride >> 4 | 1u << 30};
 }
 // The descriptor `bytes` further on.
-__device__ __forceinline__ uint64_t advanced(uint64_t descriptor, uint32_t bytes) {
-  return descriptor + (bytes >> 4);
+__device__ __forceinline__ Descriptor advanced(Descriptor descriptor, uint32_t bytes) {
+  return {descriptor.low + (bytes >> 4), descriptor.high};
 }
 
 // Registers and shared memory written before are ready for the products that follow.
@@ -66,41 +69,30 @@ __device__ __forceinline__ void more_registers() {
 // d (64 x columns) = a b^T, or d + a b^T where `accumulate`; a: 64 x 16, b: columns x 16, both by
 // rows in shared memory. d: columns / 2 registers, as mma.sync m16n8 tiles side by side.
 template <int columns>
-__device__ __forceinline__ void wgmma_rows(float* d, uint64_t a, uint64_t b, int accumulate);
+__device__ __forceinline__ void wgmma_rows(float* d, Descriptor a, Descriptor b, int accumulate);
 
-#define ORTHROS_WGMMA_ROWS(columns, registers, a_index, b_index, keep_index, ...)             \
-  template <>                                                                                 \
-  __device__ __forceinline__ void wgmma_rows<columns>(float* d, uint64_t a, uint64_t b,       \
-                                                      int accumulate) {                       \
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #keep_index                             \
-                 ", 0;\n"                                                                     \
-                 "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32.bf16.bf16 {" registers \
-                 "}, %" #a_index ", %" #b_index ", p, 1, 1, 0, 0;\n}\n"                       \
-                 : __VA_ARGS__                                                                \
-                 : "l"(a), "l"(b), "r"(accumulate));                                          \
-  }
-ORTHROS_WGMMA_ROWS(16, ORTHROS_R1, 8, 9, 10, ORTHROS_D8(d, 0))
-ORTHROS_WGMMA_ROWS(32, ORTHROS_R2, 16, 17, 18, ORTHROS_D16(d, 0))
-ORTHROS_WGMMA_ROWS(48, ORTHROS_R3, 24, 25, 26, ORTHROS_D16(d, 0), ORTHROS_D8(d, 16))
-ORTHROS_WGMMA_ROWS(64, ORTHROS_R4, 32, 33, 34, ORTHROS_D32(d, 0))
-ORTHROS_WGMMA_ROWS(80, ORTHROS_R5, 40, 41, 42, ORTHROS_D32(d, 0), ORTHROS_D8(d, 32))
-ORTHROS_WGMMA_ROWS(96, ORTHROS_R6, 48, 49, 50, ORTHROS_D32(d, 0), ORTHROS_D16(d, 32))
-ORTHROS_WGMMA_ROWS(112, ORTHROS_R7, 56, 57, 58, ORTHROS_D32(d, 0), ORTHROS_D16(d, 32),
-                   ORTHROS_D8(d, 48))
-ORTHROS_WGMMA_ROWS(128, ORTHROS_R8, 64, 65, 66, ORTHROS_D32(d, 0), ORTHROS_D32(d, 32))
-ORTHROS_WGMMA_ROWS(144, ORTHROS_R9, 72, 73, 74, ORTHROS_D32(d, 0), ORTHROS_D32(d, 32),
-                   ORTHROS_D8(d, 64))
+template <>
+__device__ __forceinline__ void wgmma_rows<48>(float* d, Descriptor a, Descriptor b,
+                                               int accumulate) {
+  asm volatile(
+      "{\n.reg .pred p;\n.reg .b64 a, b;\nsetp.ne.b32 p, %28, 0;\n"
+      "mov.b64 a, {%24, %25};\nmov.b64 b, {%26, %27};\n"
+      "wgmma.mma_async.sync.aligned.m64n48k16.f32.bf16.bf16 {" ORTHROS_R3
+      "}, a, b, p, 1, 1, 0, 0;\n}\n"
+      : ORTHROS_D16(d, 0), ORTHROS_D8(d, 16)
+      : "r"(a.low), "r"(a.high), "r"(b.low), "r"(b.high), "r"(accumulate));
+}
 
 // d (64 x 128) = a b, or d + a b; a: 64 x 16 in registers as mma.sync m16n8k16 has it, b: 16 x 128
 // by rows in shared memory.
 __device__ __forceinline__ void wgmma_columns_128(float (&d)[64], const uint32_t (&a)[4],
-                                                  uint64_t b, int accumulate) {
+                                                  Descriptor b, int accumulate) {
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
+      "{\n.reg .pred p;\n.reg .b64 b;\nsetp.ne.b32 p, %70, 0;\nmov.b64 b, {%68, %69};\n"
       "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" ORTHROS_R8
-      "}, {%64, %65, %66, %67}, %68, p, 1, 1, 1;\n}\n"
+      "}, {%64, %65, %66, %67}, b, p, 1, 1, 1;\n}\n"
       : ORTHROS_D32(d, 0), ORTHROS_D32(d, 32)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(b.high), "r"(accumulate));
 }
 
 #undef ORTHROS_WGMMA_ROWS

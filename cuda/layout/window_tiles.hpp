@@ -45,7 +45,7 @@ ORTHROS_TILES constexpr TileRange tiles_of(const QueryRun& run, int32_t position
   return {first, (run.position + run.count - 1) / positions + 1};
 }
 
-// All tiles in order of run, head, position; block `part` of `parts` takes a contiguous share.
+// All tiles in an order, of which block `part` of `parts` takes a contiguous share.
 ORTHROS_TILES constexpr TileRange share_of(int64_t tiles, int64_t part, int64_t parts) {
   return {tiles * part / parts, tiles * (part + 1) / parts};
 }
@@ -57,15 +57,18 @@ struct TileSegment {
   TileRange tiles;
 };
 
-// Splits a share into segments.
+// Splits a share into segments. The order: by run, by stretch of `stretch` tiles of it, by KV head,
+// by position. With stretches as long as a share, blocks that run together work on different heads
+// of the same positions, whose queries are neighbours in memory.
 class SegmentWalk {
  public:
   // `start` counts the tiles of all runs before `run`, where the share begins or before it.
-  ORTHROS_TILES SegmentWalk(const QueryRun* runs, int32_t heads, int32_t positions, TileRange share,
-                            int64_t run = 0, int64_t start = 0)
+  ORTHROS_TILES SegmentWalk(const QueryRun* runs, int32_t heads, int32_t positions, int64_t stretch,
+                            TileRange share, int64_t run = 0, int64_t start = 0)
       : runs_(runs),
         heads_(heads),
         positions_(positions),
+        stretch_(stretch),
         share_(share),
         run_(run),
         start_(start) {}
@@ -78,20 +81,26 @@ class SegmentWalk {
       start_ += tiles.size() * heads_;
       tiles = tiles_of(runs_[++run_], positions_);
     }
-    const int64_t inside = share_.first - start_;
-    const int64_t head = inside / tiles.size();
-    const int64_t first = tiles.first + inside - head * tiles.size();
-    const int64_t left = share_.end - share_.first;
-    const int64_t end = left < tiles.end - first ? first + left : tiles.end;
-    segment = {run_, static_cast<int32_t>(head), {first, end}};
-    share_.first += end - first;
+    int64_t inside = share_.first - start_;
+    const int64_t stretch_first = inside / (stretch_ * heads_) * stretch_;
+    inside -= stretch_first * heads_;
+    const int64_t length = smaller(stretch_, tiles.size() - stretch_first);
+    const int64_t head = inside / length;
+    inside -= head * length;
+    const int64_t count = smaller(length - inside, share_.end - share_.first);
+    const int64_t first = tiles.first + stretch_first + inside;
+    segment = {run_, static_cast<int32_t>(head), {first, first + count}};
+    share_.first += count;
     return true;
   }
 
  private:
+  ORTHROS_TILES static constexpr int64_t smaller(int64_t x, int64_t y) { return x < y ? x : y; }
+
   const QueryRun* runs_;
   int32_t heads_;
   int32_t positions_;
+  int64_t stretch_;
   TileRange share_;
   int64_t run_;
   int64_t start_;
