@@ -85,7 +85,7 @@ int run_check(const cli::Arguments& arguments) {
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   options.add_options()("suite", text("S")->default_value("quick"), "quick or full")(
       "seed", text("N")->default_value("1"), "of specs, weights and tokens")(
-      "only", text("NAME"), "cases whose names begin so")(
+      "only", text("NAME"), "the case of this name, or those whose names begin so")(
       "goldens", text("DIR"), "golden checkpoints; default: the source tree's")(
       "fault", text("NAME"), "run the engine with a fault")("json", "print JSON");
   const auto given = cli::parse_verb(arguments, options, usage, notes);

@@ -36,7 +36,8 @@ max_tokens, eos, generated, finish_reason} in their place.
 
 constexpr int64_t pass_tokens = 8192;
 
-EngineLimits limits_for(const std::vector<Ids>& prompts, int64_t most) {
+EngineLimits limits_for(const std::vector<Ids>& prompts, const cli::GenerateRequest& request) {
+  const int64_t most = request.most;
   EngineLimits limits;
   limits.sequences = static_cast<int64_t>(prompts.size());
   limits.outputs = limits.sequences;
@@ -51,7 +52,11 @@ EngineLimits limits_for(const std::vector<Ids>& prompts, int64_t most) {
                      fmt::format("expected at most {}, got {}", max_size, most));
   }
   limits.context = longest + std::max<int64_t>(most - 1, 0);  // the last is never appended
-  limits.chunk = std::clamp(tokens, limits.sequences, std::max(limits.sequences, pass_tokens));
+  int64_t pass = pass_tokens;
+  if (request.chunk > 0 && request.chunk < pass) {
+    pass = std::min(pass, request.chunk * limits.sequences);
+  }
+  limits.chunk = std::clamp(tokens, limits.sequences, std::max(limits.sequences, pass));
   return limits;
 }
 
@@ -133,7 +138,7 @@ int run_generate(const cli::Arguments& arguments) {
   }
   input.spec.eos = cli::eos_ids(*given, input.spec);
   require_runnable(input.spec);
-  const EngineLimits limits = limits_for(prompts, request.most);
+  const EngineLimits limits = limits_for(prompts, request);
   require_device();
   const DeviceModel model = load_on_device(input);
   Engine engine(model, limits);

@@ -32,7 +32,7 @@ packed sequence run as sequences of their own.
 constexpr int64_t pass_tokens = 8192;
 constexpr int64_t pass_tokens_of_many_outputs = 1024;
 
-EngineLimits limits_for(const std::vector<Document>& documents) {
+EngineLimits limits_for(const std::vector<Document>& documents, int64_t chunk) {
   EngineLimits limits;
   limits.sequences = static_cast<int64_t>(documents.size());
   limits.context = 0;
@@ -44,8 +44,8 @@ EngineLimits limits_for(const std::vector<Document>& documents) {
     tokens += length;
     outputs += static_cast<int64_t>(document.outputs.size());
   }
-  const int64_t most =
-      outputs > pass_tokens_of_many_outputs ? pass_tokens_of_many_outputs : pass_tokens;
+  int64_t most = outputs > pass_tokens_of_many_outputs ? pass_tokens_of_many_outputs : pass_tokens;
+  if (chunk > 0 && chunk < most) most = std::min(most, chunk * limits.sequences);
   limits.chunk = std::clamp(tokens, limits.sequences, std::max(limits.sequences, most));
   // The most that a pass may have to predict: the outputs of any `chunk` positions in a row, which
   // may be asked for repeatedly.
@@ -142,7 +142,7 @@ int run_run(const cli::Arguments& arguments) {
   require_device();
   const std::vector<Document> documents = documents_of(sequences);
   const DeviceModel model = load_on_device(input);
-  Engine engine(model, limits_for(documents));
+  Engine engine(model, limits_for(documents, request.chunk));
   cli::report_run(input, engine_compute(), request, sequences,
                   run_engine(engine, sequences, documents, request));
   return 0;

@@ -357,6 +357,20 @@ std::vector<bf16_bits> Engine::values(int64_t layer, int64_t sequence) const {
   return state_->layers.cache.values(layer, sequence, length(sequence));
 }
 
+void Engine::fill_randomly(int64_t length) {
+  if (length < 0 || length > state_->limits.context) {
+    throw InputError("length", "",
+                     fmt::format("expected 0 to {}, got {}", state_->limits.context, length));
+  }
+  for (auto& sequence : state_->tokens) sequence.assign(static_cast<size_t>(length), 0);
+  state_->layers.cache.draw(state_->stream);
+  synchronise();
+}
+
+void Engine::observe(OpObserver observer) {
+  state_->layers.observer = std::move(observer);
+}
+
 void Engine::poison() {
   state_->layers.buffers.poison(spec(), state_->stream);
   for (int64_t s = 0; s < state_->limits.sequences; ++s) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -48,6 +49,9 @@ struct Prediction {
   std::vector<float> logits;  // vocab of them where asked for, else empty
 };
 
+// Called behind the launches of each op, by the simulator's name for it.
+using OpObserver = std::function<void(const char* op)>;
+
 enum class Want { tokens, logits };
 enum class Launch { graph, eager };
 
@@ -83,6 +87,13 @@ class Engine {
   // A layer's cached keys (after RoPE) or values of one sequence: length x Hkv d, bf16 bits.
   std::vector<bf16_bits> keys(int64_t layer, int64_t sequence) const;
   std::vector<bf16_bits> values(int64_t layer, int64_t sequence) const;
+
+  // Gives every sequence `length` tokens with random cache entries in place of what it held, so
+  // that decode steps can be timed without a prefill.
+  void fill_randomly(int64_t length);
+
+  // Who hears of ops as they are launched, from now on; graphs that are replayed tell nothing.
+  void observe(OpObserver observer);
 
   // Fills every buffer and every cache entry past the written lengths with NaN, for tests.
   void poison();

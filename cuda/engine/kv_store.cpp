@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cuda/kernels/elementwise.hpp"
+#include "cuda/kernels/weights.hpp"
 
 namespace orthros::cuda {
 
@@ -32,6 +33,15 @@ std::vector<bf16_bits> KvStore::entries(const DeviceBuffer<bf16_bits>& from, int
     }
   }
   return result;
+}
+
+void KvStore::draw(cudaStream_t stream) {
+  const auto fill = [&](const DeviceBuffer<bf16_bits>& buffer, const char* name) {
+    launch_draw_weights(CounterRandom(1, name), 0.0, 1.0,
+                        {0, 1, buffer.size(), buffer.size(), false}, buffer.data(), stream);
+  };
+  fill(keys_, "keys");
+  fill(values_, "values");
 }
 
 void KvStore::poison(int64_t sequence, int64_t length, cudaStream_t stream) {

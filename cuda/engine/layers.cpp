@@ -68,12 +68,15 @@ void Layers::run(const Pass& pass, cudaStream_t stream) {
   const int64_t hidden = model_.spec.hidden;
   launch_embedding(model_.embedding, buffers.tokens.data(), pass.rows, hidden, buffers.x.data(),
                    w.hidden, stream);
+  done("embedding");
   launch_add_norm(buffers.x.data(), nullptr, norm(model_.layers[0].input_norm, hidden), pass.rows,
                   w.hidden, buffers.n.data(), stream);
+  done("elementwise");
   const size_t last = model_.layers.size() - 1;
   for (size_t i = 0; i < last; ++i) {
     linears_.multiply(model_.layers[i].qkv, {buffers.n.data(), pass.rows, w.hidden},
                       buffers.qkv.data(), w.qkv, stream);
+    done("qkv_proj");
     place(i, {0, pass.rows}, true, true, pass, stream);
     attend(i, pass, stream);
     finish_layer(i, buffers.x.data(), buffers.n.data(), {0, pass.rows},
@@ -92,6 +95,7 @@ void Layers::last_layer(const Pass& pass, cudaStream_t stream) {
   if (writers > 0) {
     linears_.multiply(slice(layer.qkv, query_width, 2 * mixer(i).kv_width()),
                       {buffers.n.data(), writers, w.hidden}, buffers.qkv.data(), w.qkv, stream);
+    done("qkv_proj");
     place(i, {0, writers}, false, true, pass, stream);
   }
   if (pass.live == 0) return;
@@ -109,12 +113,14 @@ void Layers::last_layer(const Pass& pass, cudaStream_t stream) {
   }
   linears_.multiply(slice(layer.qkv, 0, query_width), {n, pass.live, w.hidden},
                     buffers.qkv.data() + first * w.qkv, w.qkv, stream);
+  done("qkv_proj");
   place(i, {first, pass.live}, true, false, pass, stream);
   Attention call = attention(i, stream);
   call.q += first * w.query;
   call.out += first * w.query;
   call.rows = pass.gathers ? buffers.live_rows.data() : buffers.attention_rows.data() + first;
   attend_few(call, two_streams ? 0 : pass.live, pass.live, pass);
+  done(two_streams ? "output_attention" : "attention");
   finish_layer(i, x, n, {first, pass.live}, model_.norm, stream);
   predict(n, pass, stream);
 }
@@ -148,6 +154,7 @@ void Layers::place(size_t layer, Span rows, bool queries, bool keys, const Pass&
   p.q_stride = w.query;
   p.kv = cache.layer(static_cast<int64_t>(layer));
   launch_place_heads(p, stream);
+  done("elementwise");
 }
 
 Attention Layers::attention(size_t layer, cudaStream_t stream) const {
@@ -170,15 +177,18 @@ void Layers::attend(size_t layer, const Pass& pass, cudaStream_t stream) {
   if (pass.decodes) {
     // One launch for both streams.
     attend_few(call, pass.base_rows, pass.rows, pass);
+    done(pass.rows > pass.base_rows ? "dual_attention" : "attention");
     return;
   }
   attend_base(call, pass);
+  done("attention");
   if (pass.rows == pass.base_rows) return;
   Attention copies = call;
   copies.q += pass.base_rows * call.row_stride;
   copies.out += pass.base_rows * call.row_stride;
   copies.rows += pass.base_rows;
   attend_few(copies, 0, pass.live, pass);
+  done("output_attention");
 }
 
 // Eq. 4: a prompt's base rows.
@@ -216,17 +226,23 @@ void Layers::finish_layer(size_t layer, bf16_bits* x, bf16_bits* n, Span rows,
   bf16_bits* y = buffers.y.data();
   linears_.multiply(weights.output, {buffers.o.data() + rows.first * w.query, rows.count, w.query},
                     y, w.hidden, stream);
+  done("o_proj");
   launch_add_norm(x, y, norm(weights.post_norm, hidden), rows.count, w.hidden, n, stream);
+  done("elementwise");
   linears_.gated(weights.gate_up, {n, rows.count, w.hidden}, buffers.act.data(), w.ffn,
                  buffers.gate_up.data(), stream);
+  done("gate_up_proj");
   linears_.multiply(weights.down, {buffers.act.data(), rows.count, w.ffn}, y, w.hidden, stream);
+  done("down_proj");
   launch_add_norm(x, y, norm(next_norm, hidden), rows.count, w.hidden, n, stream);
+  done("elementwise");
 }
 
 // logits_t = RMSNorm(x'_t) W_head, and the largest of each row.
 void Layers::predict(const bf16_bits* n, const Pass& pass, cudaStream_t stream) {
   const RowWidths& w = buffers.widths;
   linears_.multiply(model_.head, {n, pass.live, w.hidden}, buffers.logits.data(), w.logits, stream);
+  done("lm_head");
   TokenSinks sinks{buffers.predicted.data(), nullptr, nullptr, buffers.step.data()};
   if (pass.decodes) {
     const bool two_streams = model_.spec.streams == Streams::dual;
@@ -235,6 +251,7 @@ void Layers::predict(const bf16_bits* n, const Pass& pass, cudaStream_t stream) 
     sinks.history = buffers.history.data();
   }
   launch_argmax(buffers.logits.data(), pass.live, model_.spec.vocab, w.logits, sinks, stream);
+  done("elementwise");
 }
 
 }  // namespace orthros::cuda

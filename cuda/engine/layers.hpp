@@ -36,6 +36,7 @@ class Layers {
 
   Buffers buffers;
   KvStore cache;
+  OpObserver observer;
 
  private:
   // Rows of a packed tensor from `first` on.
@@ -54,6 +55,9 @@ class Layers {
                     cudaStream_t stream);
   void predict(const bf16_bits* n, const Pass& pass, cudaStream_t stream);
 
+  void done(const char* op) const {
+    if (observer) observer(op);
+  }
   const SoftmaxAttention& mixer(size_t layer) const;
   Norm norm(const bf16_bits* gain, int64_t width) const;
   Attention attention(size_t layer, cudaStream_t stream) const;

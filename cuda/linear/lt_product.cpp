@@ -18,9 +18,12 @@ void require_success(cublasStatus_t status, const char* call) {
 // cuBLASLt is column-major: y^T = W x^T, with W's rows as columns that are transposed.
 struct Layouts {
   Layouts(const Weight& w, const Input& x, int64_t y_stride) {
-    ORTHROS_LT(cublasLtMatrixLayoutInit(&weight, CUDA_R_16BF, w.in, w.out, w.stride));
-    ORTHROS_LT(cublasLtMatrixLayoutInit(&input, CUDA_R_16BF, w.in, x.rows, x.stride));
-    ORTHROS_LT(cublasLtMatrixLayoutInit(&result, CUDA_R_16BF, w.out, x.rows, y_stride));
+    const auto in = static_cast<uint64_t>(w.in);
+    const auto out = static_cast<uint64_t>(w.out);
+    const auto rows = static_cast<uint64_t>(x.rows);
+    ORTHROS_LT(cublasLtMatrixLayoutInit(&weight, CUDA_R_16BF, in, out, w.stride));
+    ORTHROS_LT(cublasLtMatrixLayoutInit(&input, CUDA_R_16BF, in, rows, x.stride));
+    ORTHROS_LT(cublasLtMatrixLayoutInit(&result, CUDA_R_16BF, out, rows, y_stride));
   }
   cublasLtMatrixLayoutOpaque_t weight;
   cublasLtMatrixLayoutOpaque_t input;

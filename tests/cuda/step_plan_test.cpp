@@ -142,8 +142,7 @@ void check_tiles(const std::vector<RowTile>& tiles, const std::vector<Row>& rows
   RC_ASSERT(next == count);
 }
 
-RC_GTEST_PROP(step_plan, tiles_and_runs_cover_their_rows_sequence_by_sequence,
-              (bool two_streams)) {
+RC_GTEST_PROP(step_plan, tiles_and_runs_cover_their_rows_sequence_by_sequence, (bool two_streams)) {
   const Drawn drawn = draw(two_streams);
   const int64_t tile_rows = *rc::gen::inRange<int64_t>(1, 9).as("tile rows");
   for (const auto& pass : plan_passes(drawn.requests, drawn.limits)) {

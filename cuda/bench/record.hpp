@@ -1,0 +1,67 @@
+// What `orthros-cuda bench` found, for people and for programs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cuda/bench/ceilings.hpp"
+#include "cuda/bench/measure.hpp"
+#include "cuda/bench/timing.hpp"
+#include "cuda/cli/device_info.hpp"
+
+namespace orthros::cuda {
+
+struct BenchOptions {
+  Load load;
+  int repeats = 3;
+  bool ceilings = false;
+  bool ops = false;
+};
+
+// Ceilings, and what the load would take at them.
+struct Floors {
+  double copy_bytes_per_second = 0.0;
+  std::vector<GemmCeiling> gemms;
+  double prefill_gemms_s = 0.0;  // the prompt's linear layers alone
+  double decode_bytes = 0.0;     // of the mean step
+  double decode_step_s = 0.0;    // those at the copy's rate
+};
+Floors measure_floors(const DeviceModel& model, const Load& load);
+
+struct BenchResult {
+  std::string model;
+  std::string arch;
+  Load load;
+  Measured measured;
+  int64_t weight_bytes = 0;
+  int64_t engine_bytes = 0;
+  Clocks clocks;  // right behind the last run
+  std::optional<OpTimes> ops;
+  std::optional<Floors> floors;
+};
+
+// A figure beside what it is held against. `ratio` is measured / floor or floor / measured, as the
+// name says; met where it is on the bound's right side.
+struct Target {
+  std::string name;
+  std::string unit;  // of floor and measured
+  double floor = 0.0;
+  double measured = 0.0;
+  double ratio = 0.0;
+  double bound = 0.0;
+  bool met = false;
+};
+
+struct BenchRecord {
+  DeviceInfo device;
+  std::vector<std::string> flags;
+  std::vector<BenchResult> results;
+  std::vector<Target> targets;
+};
+
+// {gpu, driver, cuda, commit, flags, results: [..], targets: [..]}.
+void print_json(const BenchRecord& record);
+void print_table(const BenchRecord& record);
+
+}  // namespace orthros::cuda

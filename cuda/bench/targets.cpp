@@ -1,0 +1,143 @@
+// Runs the table of targets.
+#include "cuda/bench/targets.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cuda/bench/kernel_targets.hpp"
+#include "cuda/cli/device_input.hpp"
+#include "reference/cli/model_options.hpp"
+#include "reference/spec/architecture.hpp"
+#include "reference/spec/input_error.hpp"
+#include "reference/spec/scenario_files.hpp"
+
+namespace orthros::cuda {
+namespace {
+
+constexpr int64_t chunk = 8192;
+constexpr int64_t long_prompt = 131072;
+
+// Seconds that compiled PyTorch took, from scenarios/measured.
+class Peer {
+ public:
+  Peer() : path_(scenario_path("measured", "pytorch-h200")) {
+    std::ifstream file(path_);
+    runs_ = nlohmann::json::parse(file).at("runs");
+  }
+  double seconds(const char* arch, int64_t batch, int64_t tokens, const char* field) const {
+    for (const auto& run : runs_) {
+      if (run.at("arch") == arch && run.at("batch") == batch && run.at("tokens") == tokens &&
+          run.contains(field)) {
+        return run.at(field).get<double>();
+      }
+    }
+    throw InputError(path_.string(), field,
+                     fmt::format("expected a run of {}, batch {}, {} tokens", arch, batch, tokens));
+  }
+
+ private:
+  std::filesystem::path path_;
+  nlohmann::json runs_;
+};
+
+EngineLimits limits_for(int64_t batch, int64_t context) {
+  EngineLimits limits;
+  limits.sequences = batch;
+  limits.context = context;
+  limits.chunk = chunk;
+  limits.outputs = batch;
+  return limits;
+}
+
+Load prompt_of(int64_t batch, int64_t input, int64_t output) {
+  Load load;
+  load.batch = batch;
+  load.input = input;
+  load.output = output;
+  load.chunk = chunk;
+  return load;
+}
+
+// Seconds of a decode step at n keys, model and engine made for it.
+double step_seconds(const DeviceModel& model, int64_t batch, int64_t n) {
+  constexpr int64_t steps = 16;
+  Engine engine(model, limits_for(batch, n));
+  return decode_step_seconds(engine, batch, n, steps);
+}
+
+void add_prefill(const DeviceModel& model, const Peer& peer, std::vector<Target>& targets) {
+  const auto gemms = gemm_ceilings(model, chunk, nullptr);
+  double per_token = 0.0;
+  for (const int64_t input : {int64_t{32768}, long_prompt}) {
+    double seconds = 0.0;
+    {
+      Engine engine(model, limits_for(1, input));
+      seconds = measure(engine, prompt_of(1, input, 1), 3).ttft;
+    }
+    per_token = seconds / static_cast<double>(input);
+    const std::string name = fmt::format("prefill of {}", input);
+    targets.push_back(excess_target(name + " over its linear layers alone",
+                                    gemm_floor_seconds(model, gemms, input), seconds, 1.10));
+    targets.push_back(share_target("compiled PyTorch's Orthros over " + name,
+                                   peer.seconds("orthros", 1, input, "prefill_s"), seconds, 1.17));
+    targets.push_back(share_target("compiled PyTorch's Transformer over " + name,
+                                   peer.seconds("transformer", 1, input, "prefill_s"), seconds,
+                                   input == long_prompt ? 4.5 : 1.95));
+  }
+  {
+    Engine engine(model, limits_for(2, long_prompt + 128));
+    const Measured whole = measure(engine, prompt_of(2, long_prompt, 128), 1);
+    targets.push_back(excess_target("end to end, 2 x (131072 in, 128 out), over 7.1 s", 7.1,
+                                    whole.end_to_end, 1.0));
+  }
+  constexpr int64_t longest = 850000;
+  Engine engine(model, limits_for(1, longest));
+  const double seconds = measure(engine, prompt_of(1, longest, 1), 1).ttft;
+  targets.push_back(excess_target("prefill of 850000, a token over one of 131072's", per_token,
+                                  seconds / static_cast<double>(longest), 1.05));
+}
+
+struct StepLoad {
+  int64_t batch;
+  int64_t keys;
+  double share;  // of the bytes' floor
+};
+constexpr StepLoad step_loads[] = {{2, long_prompt, 0.95}, {1, 8192, 0.85}, {16, 8192, 0.88}};
+
+void add_steps(const DeviceModel& model, const DeviceModel& transformer, double copy,
+               const Peer& peer, std::vector<Target>& targets) {
+  for (const auto& [batch, keys, share] : step_loads) {
+    const double seconds = step_seconds(model, batch, keys);
+    const std::string name = fmt::format("decode step, batch {}, {} keys", batch, keys);
+    const double bytes = decode_bytes(model.spec, batch, static_cast<double>(keys));
+    targets.push_back(share_target(name + ", of its bytes", bytes / copy, seconds, share));
+    targets.push_back(share_target("compiled PyTorch's Orthros over " + name,
+                                   peer.seconds("orthros", batch, keys, "decode_step_s"), seconds,
+                                   1.0));
+    const double plain = step_seconds(transformer, batch, keys);
+    targets.push_back(excess_target(name + ", over the Transformer's", plain, seconds, 1.03));
+  }
+}
+
+}  // namespace
+
+std::vector<Target> measure_targets(const cli::po::variables_map& given) {
+  const cli::ModelInput input = cli::open_model(given);
+  if (!input.seed) throw InputError("--targets", "", "expected --random beside it");
+  const Peer peer;
+  const double copy = copy_bytes_per_second(nullptr);
+  std::vector<Target> targets;
+  const DeviceModel model(orthros(input.spec, default_window, ScaleOffset::after_qk_norm),
+                          *input.seed);
+  for (Target& target : kernel_targets(model, copy)) targets.push_back(std::move(target));
+  {
+    const DeviceModel plain(transformer(input.spec), *input.seed);
+    add_steps(model, plain, copy, peer, targets);
+  }
+  add_prefill(model, peer, targets);
+  return targets;
+}
+
+}  // namespace orthros::cuda

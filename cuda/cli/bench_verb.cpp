@@ -1,0 +1,119 @@
+// orthros-cuda bench: what prompts and answers take on this device.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cuda/bench/ceilings.hpp"
+#include "cuda/bench/measure.hpp"
+#include "cuda/bench/record.hpp"
+#include "cuda/bench/targets.hpp"
+#include "cuda/cli/device_info.hpp"
+#include "cuda/cli/device_input.hpp"
+#include "cuda/cli/verbs.hpp"
+#include "reference/cli/model_options.hpp"
+#include "reference/spec/architecture.hpp"
+#include "reference/spec/input_error.hpp"
+
+namespace orthros::cuda {
+namespace {
+
+using cli::po::value;
+
+constexpr const char* usage =
+    "orthros-cuda bench (--model DIR | --random SPEC --seed N) [--arch LIST] [options]";
+
+constexpr const char* notes = R"(examples
+  orthros-cuda bench --random qwen3-8b --arch orthros --input 32K --output 128
+  orthros-cuda bench --random qwen3-8b --arch transformer,orthros --input 8K --output 64 --batch 16
+  orthros-cuda bench --random qwen3-8b --input 128K --output 128 --batch 2 --ceilings --ops --json
+  orthros-cuda bench --random qwen3-8b --targets --json
+
+Prompts are random tokens. Times are medians of CUDA events after a warm-up.
+--ceilings: beside them, in the same process, the bandwidth of a large copy and each linear layer of
+  a pass alone for a second, and how near the prefill and the decode step come to these.
+--ops: each op's time, launched one by one, by the simulator's names; gate_up_proj has SwiGLU in it.
+--targets: single kernels and whole runs beside the bounds that the project sets itself.
+)";
+
+std::vector<std::string> architectures(const cli::po::variables_map& given) {
+  const auto list = cli::optional_text(given, "arch");
+  return list ? cli::split_list("--arch", *list) : std::vector<std::string>{};
+}
+
+// The options with one architecture of the list in place of it.
+cli::po::variables_map with_architecture(cli::po::variables_map given, const std::string& arch) {
+  if (!arch.empty()) given.at("arch").value() = arch;
+  return given;
+}
+
+BenchResult bench_architecture(const cli::po::variables_map& given, const BenchOptions& options) {
+  const cli::ModelInput input = cli::open_model(given);
+  const DeviceModel model = load_on_device(input);
+  const Load& load = options.load;
+  EngineLimits limits;
+  limits.sequences = load.batch;
+  limits.context = load.input + load.output;
+  limits.chunk = load.chunk;
+  limits.outputs = load.batch;
+  BenchResult result;
+  result.model = input.name;
+  result.arch = input.arch;
+  result.load = load;
+  {
+    Engine engine(model, limits);
+    result.measured = measure(engine, load, options.repeats);
+    if (options.ops) result.ops = time_ops(engine, load);
+    result.engine_bytes = engine.bytes();
+    result.weight_bytes = model.bytes();
+  }
+  result.clocks = read_clocks();
+  if (options.ceilings) result.floors = measure_floors(model, load);
+  return result;
+}
+
+}  // namespace
+
+int run_bench(const cli::Arguments& arguments) {
+  cli::po::options_description options("options");
+  cli::add_model_options(options);
+  const auto text = [](const char* name) { return value<std::string>()->value_name(name); };
+  options.add_options()("input", text("N")->default_value("8K"), "tokens of each prompt")(
+      "output", text("N")->default_value("32"), "tokens of each answer")(
+      "batch", text("N")->default_value("1"), "sequences")("chunk", text("N")->default_value("8K"),
+                                                           "tokens of all sequences in one pass")(
+      "repeats", text("N")->default_value("3"), "runs, of which the median counts")(
+      "no-prefill", "start the answer over a cache of random entries")(
+      "ceilings", "measure ceilings in the same process")("ops", "time each op")(
+      "targets", "the table of targets")("json", "print JSON");
+  const auto given = cli::parse_verb(arguments, options, usage, notes);
+  if (!given) return 0;
+  BenchOptions bench;
+  bench.load.input = cli::size_option(*given, "input", 1);
+  bench.load.output = cli::size_option(*given, "output", 1);
+  bench.load.batch = cli::size_option(*given, "batch", 1);
+  bench.load.chunk = cli::size_option(*given, "chunk", 1);
+  bench.load.prefills = !cli::has_option(*given, "no-prefill");
+  bench.repeats = static_cast<int>(std::min<int64_t>(cli::size_option(*given, "repeats", 1), 1000));
+  bench.ceilings = cli::has_option(*given, "ceilings");
+  bench.ops = cli::has_option(*given, "ops");
+  const bool json = cli::has_option(*given, "json");
+  const DeviceInfo device = require_device();
+  BenchRecord record{device, arguments, {}, {}};
+  if (cli::has_option(*given, "targets")) {
+    record.targets = measure_targets(*given);
+  } else {
+    std::vector<std::string> names = architectures(*given);
+    if (names.empty()) names.emplace_back();
+    for (const std::string& arch : names) {
+      record.results.push_back(bench_architecture(with_architecture(*given, arch), bench));
+    }
+  }
+  if (json) {
+    print_json(record);
+  } else {
+    print_table(record);
+  }
+  return 0;
+}
+
+}  // namespace orthros::cuda
