@@ -112,6 +112,10 @@ std::vector<CheckCase> suite_cases(const CheckRequest& request) {
   }
   append(edge_cases(request.suite, request.seed));
   if (request.suite == Suite::full) append(large_cases(request.seed));
+  const auto exact = [&](const CheckCase& each) { return each.name == request.only; };
+  if (std::any_of(cases.begin(), cases.end(), exact)) {
+    std::erase_if(cases, [&](const CheckCase& each) { return !exact(each); });
+  }
   if (cases.empty()) {
     throw InputError(
         "--only", "",

@@ -17,7 +17,7 @@ struct CheckRequest {
   Suite suite = Suite::quick;
   uint64_t seed = 1;
   EngineFault fault = EngineFault::none;  // ends the check at the first case that fails
-  std::string only;                       // cases whose name begins so; empty: all
+  std::string only;  // the case of this name, or those whose names begin so; empty: all
   std::optional<std::filesystem::path> goldens;
 };
 

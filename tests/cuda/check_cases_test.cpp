@@ -121,12 +121,14 @@ TEST(dealer, deals_each_member_once_a_round) {
   EXPECT_GT(orders.size(), 1U);
 }
 
-TEST(check_only, a_name_that_no_case_has_is_refused) {
+TEST(check_only, takes_the_case_of_the_name_or_those_that_begin_so_or_refuses) {
   CheckRequest request;
   request.only = "case-99";
   EXPECT_THROW(suite_cases(request), InputError);
   request.only = "case-1";
   EXPECT_EQ(suite_cases(request).size(), 6U);
+  request.only = "random-1";  // and not random-10
+  EXPECT_EQ(suite_cases(request).size(), 1U);
 }
 
 TEST(offsets_case, the_second_sequence_lies_past_2_to_the_31) {
