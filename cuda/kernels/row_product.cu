@@ -125,8 +125,8 @@ __global__ void __launch_bounds__(block_threads_most, Tiles <= 4 ? 2 : 1)
     const int32_t ahead = boxes < depth ? boxes : depth;
     for (int32_t box = 0; box < ahead; ++box) {
       barrier_expect(full + 8 * box, stage_bytes);
-      copy_box(ring + box * stage_bytes, &w_map, box * row_box_columns, first_output,
-               full + 8 * box);
+      copy_box_once(ring + box * stage_bytes, &w_map, box * row_box_columns, first_output,
+                    full + 8 * box);
     }
     wait_for_previous();
     for (int32_t box = 0; box < ahead; ++box) {
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(block_threads_most, Tiles <= 4 ? 2 : 1)
       const uint32_t at = ring + stage * stage_bytes;
       barrier_wait(empty + 8 * stage, parity);
       barrier_expect(full + 8 * stage, stage_bytes);
-      copy_box(at, &w_map, box * row_box_columns, first_output, full + 8 * stage);
+      copy_box_once(at, &w_map, box * row_box_columns, first_output, full + 8 * stage);
       copy_box(at + w_bytes, &x_map, box * row_box_columns, first_row, full + 8 * stage);
       if (++stage == depth) {
         stage = 0;

@@ -1,4 +1,4 @@
-// Tensor copies into shared memory, the barriers they complete on, and dependent launches.
+// Copies into shared memory, the barriers they complete on, and dependent launches.
 #pragma once
 
 #include <cuda.h>
@@ -52,6 +52,18 @@ __device__ inline void copy_box(uint32_t to, const CUtensorMap* map, int32_t col
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, "
       "{%2, %3}], [%4];" ::"r"(to),
       "l"(map), "r"(column), "r"(row), "r"(barrier)
+      : "memory");
+}
+
+// Of a matrix that is read once: L2 lets it go first.
+__device__ inline void copy_box_once(uint32_t to, const CUtensorMap* map, int32_t column,
+                                     int32_t row, uint32_t barrier) {
+  uint64_t policy;
+  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
+      "l"(map), "r"(column), "r"(row), "r"(barrier), "l"(policy)
       : "memory");
 }
 
