@@ -64,23 +64,17 @@ __device__ __forceinline__ void more_registers() {
 #define ORTHROS_R6 ORTHROS_R5 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define ORTHROS_R7 ORTHROS_R6 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define ORTHROS_R8 ORTHROS_R7 ", %56, %57, %58, %59, %60, %61, %62, %63"
-#define ORTHROS_R9 ORTHROS_R8 ", %64, %65, %66, %67, %68, %69, %70, %71"
 
-// d (64 x columns) = a b^T, or d + a b^T where `accumulate`; a: 64 x 16, b: columns x 16, both by
-// rows in shared memory. d: columns / 2 registers, as mma.sync m16n8 tiles side by side.
-template <int columns>
-__device__ __forceinline__ void wgmma_rows(float* d, Descriptor a, Descriptor b, int accumulate);
-
-template <>
-__device__ __forceinline__ void wgmma_rows<48>(float* d, Descriptor a, Descriptor b,
-                                               int accumulate) {
+// d (64 x 48) = a b^T, or d + a b^T where `accumulate`; a: 64 x 16 in registers as mma.sync
+// m16n8k16 has it, b: 48 x 16 by rows in shared memory. d: 24 registers, m16n8 tiles side by side.
+__device__ __forceinline__ void wgmma_rows_48(float* d, const uint32_t (&a)[4], Descriptor b,
+                                              int accumulate) {
   asm volatile(
-      "{\n.reg .pred p;\n.reg .b64 a, b;\nsetp.ne.b32 p, %28, 0;\n"
-      "mov.b64 a, {%24, %25};\nmov.b64 b, {%26, %27};\n"
+      "{\n.reg .pred p;\n.reg .b64 b;\nsetp.ne.b32 p, %30, 0;\nmov.b64 b, {%28, %29};\n"
       "wgmma.mma_async.sync.aligned.m64n48k16.f32.bf16.bf16 {" ORTHROS_R3
-      "}, a, b, p, 1, 1, 0, 0;\n}\n"
+      "}, {%24, %25, %26, %27}, b, p, 1, 1, 0;\n}\n"
       : ORTHROS_D16(d, 0), ORTHROS_D8(d, 16)
-      : "r"(a.low), "r"(a.high), "r"(b.low), "r"(b.high), "r"(accumulate));
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(b.high), "r"(accumulate));
 }
 
 // d (64 x 128) = a b, or d + a b; a: 64 x 16 in registers as mma.sync m16n8k16 has it, b: 16 x 128
@@ -95,7 +89,6 @@ __device__ __forceinline__ void wgmma_columns_128(float (&d)[64], const uint32_t
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(b.high), "r"(accumulate));
 }
 
-#undef ORTHROS_WGMMA_ROWS
 #undef ORTHROS_D8
 #undef ORTHROS_D16
 #undef ORTHROS_D32
@@ -107,6 +100,5 @@ __device__ __forceinline__ void wgmma_columns_128(float (&d)[64], const uint32_t
 #undef ORTHROS_R6
 #undef ORTHROS_R7
 #undef ORTHROS_R8
-#undef ORTHROS_R9
 
 }  // namespace orthros::cuda

@@ -12,9 +12,9 @@
 #include "cuda/kernels/tensor_map.hpp"
 #include "cuda/kernels/wgmma.hpp"
 #include "cuda/kernels/window_copy.hpp"
+#include "cuda/kernels/window_softmax.hpp"
 #include "cuda/support/cuda_error.hpp"
 #include "reference/hopper/rounding.hpp"
-#include "reference/hopper/softmax_order.hpp"
 
 namespace orthros::cuda {
 
@@ -26,7 +26,6 @@ constexpr int32_t threads = (warpgroups + 1) * 128;  // the last warpgroup copie
 // Of 128 registers a thread at the start, the last warpgroup gives most to the others.
 constexpr int32_t copying_registers = 56;
 constexpr int32_t working_registers = 152;
-constexpr int32_t score_count = window_blocks * 8;  // a thread's
 
 // A value that all lanes have alike, in a uniform register: addresses made of it cost no more than
 // one instruction a warp.
@@ -34,14 +33,9 @@ __device__ __forceinline__ int32_t uniform(int32_t value) {
   return static_cast<int32_t>(__reduce_or_sync(0xffffffffu, static_cast<uint32_t>(value)));
 }
 
-// Slot of the ring `ahead` blocks after `slot`, at most once around.
-__device__ __forceinline__ int32_t slot_after(int32_t slot, int32_t ahead) {
-  const int32_t next = slot + ahead;
-  return next < ring_blocks ? next : next - ring_blocks;
-}
-
 // q k^T for the nine blocks from `slot` on.
-__device__ __forceinline__ void multiply_keys(float (&scores)[score_count], Descriptor queries,
+__device__ __forceinline__ void multiply_keys(float (&scores)[score_count],
+                                              const uint32_t (&queries)[width / 16][4],
                                               Descriptor keys, int32_t slot) {
   constexpr int products = window_blocks / blocks_at_once;
   Descriptor first[products];
@@ -52,82 +46,13 @@ __device__ __forceinline__ void multiply_keys(float (&scores)[score_count], Desc
   wgmma_fence();
 #pragma unroll
   for (int k = 0; k < width / 16; ++k) {
-    const uint32_t half = k / 4;
-    const uint32_t inside = k % 4 * 32;
-    const Descriptor a = advanced(queries, half * window_tile_rows * row_bytes + inside);
+    const uint32_t offset = k / 4 * key_slots * block_bytes + k % 4 * 32;
 #pragma unroll
     for (int i = 0; i < products; ++i) {
-      const Descriptor b = advanced(first[i], half * key_slots * block_bytes + inside);
-      wgmma_rows<blocks_at_once * window_key_block>(scores + 8 * blocks_at_once * i, a, b, k > 0);
+      wgmma_rows_48(scores + 8 * blocks_at_once * i, queries[k], advanced(first[i], offset), k > 0);
     }
   }
   wgmma_commit();
-}
-
-__device__ __forceinline__ uint32_t rounded_pair(float low, float high) {
-  uint32_t pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  return pair;
-}
-
-// The largest score of each of a thread's two rows, among all lanes that hold it, and a bound below
-// the thread's own: the least, or 0 where none is negative.
-struct ScoreRange {
-  float most[2];
-  float least[2];
-};
-
-// Floats compared by their bits, two a step. As signed numbers non-negative floats are in order
-// above all negative ones, and those in reverse; as unsigned ones, likewise with negative ones
-// above. A product's NaN is 0x7fffffff, above all that are not negative.
-template <int count>
-__device__ __forceinline__ ScoreRange range_of(const float (&scores)[score_count]) {
-  ScoreRange range;
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const auto bits = [&](int i) { return __float_as_int(scores[i / 2 * 4 + 2 * h + i % 2]); };
-    int32_t most = max(bits(0), bits(1));
-    uint32_t least = max(static_cast<uint32_t>(bits(0)), static_cast<uint32_t>(bits(1)));
-#pragma unroll
-    for (int i = 2; i < count / 2; i += 2) {
-      most = __vimax3_s32(most, bits(i), bits(i + 1));
-      least = __vimax3_u32(least, bits(i), bits(i + 1));
-    }
-    most = max(most, __shfl_xor_sync(0xffffffffu, most, 1));
-    most = max(most, __shfl_xor_sync(0xffffffffu, most, 2));
-    if (__any_sync(0xffffffffu, most < 0)) {
-      // All of a row are negative: the largest is the least as a number.
-      uint32_t nearest = 0xffffffffu;
-#pragma unroll
-      for (int i = 0; i < count / 2; i += 2) nearest = __vimin3_u32(nearest, bits(i), bits(i + 1));
-      nearest = min(nearest, __shfl_xor_sync(0xffffffffu, nearest, 1));
-      nearest = min(nearest, __shfl_xor_sync(0xffffffffu, nearest, 2));
-      if (most < 0) most = static_cast<int32_t>(nearest);
-    }
-    range.most[h] = __int_as_float(most);
-    range.least[h] = static_cast<int32_t>(least) < 0 ? __uint_as_float(least) : 0.0f;
-  }
-  return range;
-}
-
-// Whether normal_weight gives the weights of all scores from `least` on.
-__device__ __forceinline__ bool weights_are_normal(float least, float scale, float most_scaled) {
-  return fabsf(most_scaled) < 0x1p20f && hopper::fused(least, scale, -most_scaled) > -125.0f;
-}
-
-// hopper::weight_of where 2^t is a normal number and t at most 1: t needs no clamp, and the power
-// of two is added to the exponent's field. The polynomial is halved throughout, and z moved down by
-// 126: an even number, so that it rounds alike, and z's low bits are the rounded t plus 1.
-__device__ __forceinline__ float normal_weight(float score, float scale, float most_scaled) {
-  constexpr float magic = hopper::exp2_magic - 126.0f;
-  const float t = hopper::fused(score, scale, -most_scaled);
-  const float z = hopper::add(t, magic);
-  const float f = hopper::subtract(t, hopper::subtract(z, magic));
-  float p = hopper::fused(f, hopper::exp2_c4 / 2, hopper::exp2_c3 / 2);
-  p = hopper::fused(f, p, hopper::exp2_c2 / 2);
-  p = hopper::fused(f, p, hopper::exp2_c1 / 2);
-  p = hopper::fused(f, p, 0.5f);
-  return hopper::from_bits(hopper::bits_of(p) + (hopper::bits_of(z) << 23));
 }
 
 // One warp of a warpgroup. In an accumulator a thread holds rows lane / 4 and lane / 4 + 8 of the
@@ -136,10 +61,9 @@ __device__ __forceinline__ float normal_weight(float score, float scale, float m
 template <bool widest>
 class Consumer {
  public:
-  __device__ __forceinline__ Consumer(Shared& shared, const Maps& maps, const Arguments& arguments,
-                                      int32_t warp, int32_t lane)
+  __device__ __forceinline__ Consumer(Shared& shared, const Arguments& arguments, int32_t warp,
+                                      int32_t lane)
       : shared_(shared),
-        maps_(maps),
         arguments_(arguments),
         warpgroup_(warp / 4),
         warp_(warp % 4),
@@ -151,16 +75,12 @@ class Consumer {
       barrier_wait(&shared_.tile_full[warpgroup_][stage_], taken / stages & 1);
       task_ = shared_.tasks[warpgroup_][stage_];
       if (task_.head < 0) break;
-      if (task_.first < task_.end) {
-        work();
-      } else {
-        free_stage();
-      }
-      sending_ = stage_;
+      if (task_.first < task_.end) work();
+      __syncwarp();
+      if (lane_ == 0) barrier_arrive(&shared_.tile_done[warpgroup_][stage_]);
       if (taken_ < task_.release_to) take_blocks(task_.release_to);
       release_blocks(task_.release_to);
     }
-    if (lane_ == 0) store_wait_read();
   }
 
  private:
@@ -168,26 +88,15 @@ class Consumer {
   __device__ __forceinline__ void take_blocks(int32_t end) {
     const int32_t block = taken_ + lane_;
     if (block < end) {
-      barrier_wait(&shared_.block_full[block % ring_blocks], block / ring_blocks & 1);
+      barrier_wait(&shared_.block_full[block % block_barriers], block / block_barriers & 1);
     }
     __syncwarp();
     taken_ = end;
   }
   __device__ __forceinline__ void release_blocks(int32_t end) {
     const int32_t block = released_ + lane_;
-    if (block < end) barrier_arrive(&shared_.block_empty[block % ring_blocks]);
+    if (block < end) barrier_arrive(&shared_.block_empty[block % block_barriers]);
     released_ = end;
-  }
-
-  // The stage whose output is on its way is free once it has been read.
-  __device__ __forceinline__ void free_stage() {
-    if (sending_ < 0) return;
-    __syncwarp();
-    if (lane_ == 0) {
-      store_wait_read();
-      barrier_arrive(&shared_.tile_empty[warpgroup_][sending_]);
-    }
-    __syncwarp();
   }
 
   __device__ __forceinline__ void work() {
@@ -195,12 +104,11 @@ class Consumer {
     if (task_.written < window_key_block) [[unlikely]]
       clear_unwritten();
     float scores[score_count];
-    const int32_t slot = uniform(task_.window % ring_blocks);
-    const Descriptor queries =
-        swizzled_descriptor(shared_address(shared_.queries[warpgroup_][stage_]), atom_bytes, 16);
+    const int32_t slot = uniform(task_.slot);
+    uint32_t queries[width / 16][4];
+    load_queries(queries);
     const Descriptor keys = swizzled_descriptor(shared_address(shared_.keys), atom_bytes, 16);
     multiply_keys(scores, queries, keys, slot);
-    free_stage();
     wgmma_wait<0>();
     pin(scores);
     float o[64];
@@ -209,9 +117,27 @@ class Consumer {
     send(o, inverse);
   }
 
+  // Where this lane reads or writes its 16 bytes of columns 16 k .. 16 k + 15 of the warp's rows,
+  // of row lane % 16. Rows are swizzled as copies leave them.
+  __device__ __forceinline__ uint32_t operand_address(int k) const {
+    const int32_t row = warp_ * 16 + lane_ % 16;
+    const uint32_t chunk = (k % 4 * 2 + lane_ / 16) ^ (row % 8);
+    return shared_address(shared_.queries[warpgroup_][stage_][k / 4][row]) + chunk * 16;
+  }
+  __device__ __forceinline__ void load_queries(uint32_t (&queries)[width / 16][4]) const {
+#pragma unroll
+    for (int k = 0; k < width / 16; ++k) {
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(queries[k][0]), "=r"(queries[k][1]), "=r"(queries[k][2]),
+                     "=r"(queries[k][3])
+                   : "r"(operand_address(k))
+                   : "memory");
+    }
+  }
+
   // Values past the written length count as zeros, whatever is there.
   __device__ __forceinline__ void clear_unwritten() {
-    const int32_t slot = (task_.window + window_blocks - 1) % ring_blocks;
+    const int32_t slot = slot_after(task_.slot, window_blocks - 1);
     const int32_t chunks = (window_key_block - task_.written) * row_bytes / 16;
     for (int32_t half = 0; half < 2; ++half) {
       auto* rows = reinterpret_cast<uint4*>(shared_.values[slot][half][task_.written]);
@@ -266,6 +192,7 @@ class Consumer {
   __device__ __forceinline__ void weigh_values(float (&scores)[score_count], int32_t first_slot,
                                                float (&o)[64], float (&inverse)[2]) {
     constexpr int last = 8 * (window_blocks - 1);
+    constexpr int weighed = widest ? last : score_count;
     hide_keys(scores);
     // In the widest window a row sees as many keys of its own block as it misses of the first, each
     // in the other's place: both share one block of scores until the weights are known.
@@ -278,7 +205,7 @@ class Consumer {
         scores[i] = own[i] ? scores[last + i] : scores[i];
       }
     }
-    const ScoreRange range = range_of < widest ? last : score_count > (scores);
+    const ScoreRange range = range_of<weighed>(scores);
     float most_scaled[2];
     bool near = widest;
 #pragma unroll
@@ -288,12 +215,12 @@ class Consumer {
     }
     if (__all_sync(0xffffffffu, near)) {
 #pragma unroll
-      for (int i = 0; i < (widest ? last : score_count); ++i) {
+      for (int i = 0; i < weighed; ++i) {
         scores[i] = normal_weight(scores[i], arguments_.scale, most_scaled[i / 2 % 2]);
       }
     } else {
 #pragma unroll
-      for (int i = 0; i < (widest ? last : score_count); ++i) {
+      for (int i = 0; i < weighed; ++i) {
         scores[i] = hopper::weight_of(scores[i], arguments_.scale, most_scaled[i / 2 % 2]);
       }
     }
@@ -333,61 +260,32 @@ class Consumer {
     pin(o);
   }
 
-  // Writes the output over the queries, and from there to memory: each warp its own 16 rows.
+  // Writes the output over the warp's queries, from where the copying warp takes it.
   __device__ __forceinline__ void send(const float (&o)[64], const float (&inverse)[2]) {
-    named_barrier(1 + warpgroup_, 128);  // every warp's products have read the queries
-    bf16_bits(*rows)[16][half_width] =
-        reinterpret_cast<bf16_bits(*)[16][half_width]>(shared_.queries[warpgroup_][stage_]) +
-        2 * warp_;  // by halves of the width
-    const int32_t row = lane_ % 16;
-    const uint32_t target = shared_address(rows[0][row]);
 #pragma unroll
-    for (int j = 0; j < width / 8; j += 2) {
+    for (int k = 0; k < width / 16; ++k) {
       uint32_t pairs[4];
 #pragma unroll
       for (int n = 0; n < 4; ++n) {
-        pairs[n] = rounded_pair(hopper::multiply(o[4 * j + 2 * n], inverse[n % 2]),
-                                hopper::multiply(o[4 * j + 2 * n + 1], inverse[n % 2]));
+        pairs[n] = rounded_pair(hopper::multiply(o[8 * k + 2 * n], inverse[n % 2]),
+                                hopper::multiply(o[8 * k + 2 * n + 1], inverse[n % 2]));
       }
-      const uint32_t chunk = (j % 8 + lane_ / 16) ^ (row % 8);  // of 16 bytes, swizzled
-      const uint32_t address = target + j / 8 * block_bytes + chunk * 16;
-      asm volatile(
-          "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
-          "r"(pairs[0]), "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3])
-          : "memory");
+      asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                       operand_address(k)),
+                   "r"(pairs[0]), "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3])
+                   : "memory");
     }
     async_proxy_fence();
-    __syncwarp();
-    if (lane_ != 0) return;
-    const int32_t positions = 16 >> arguments_.group_log;
-    const int32_t start = warp_ * positions;
-    const int32_t first = max(start, task_.first);
-    const int32_t end = min(start + positions, task_.end);
-    const int32_t head = task_.head << arguments_.group_log;
-    if (end - first == positions) {
-      store_box(maps_.out, rows, 0, head, task_.row + start, 0);
-    } else {
-#pragma unroll 1
-      for (int32_t i = first; i < end; ++i) {
-        for (int32_t half = 0; half < 2; ++half) {
-          store_box(maps_.out_row, rows[half][(i - start) << arguments_.group_log], 0, head,
-                    task_.row + i, half);
-        }
-      }
-    }
-    store_commit();
   }
 
   Shared& shared_;
-  const Maps& maps_;
   const Arguments& arguments_;
   int32_t warpgroup_;
   int32_t warp_;
   int32_t lane_;
   TileTask task_;
   int32_t stage_ = 0;
-  int32_t sending_ = -1;  // stage whose output is on its way
-  int32_t taken_ = 0;     // key blocks waited for
+  int32_t taken_ = 0;  // key blocks waited for
   int32_t released_ = 0;
 };
 
@@ -398,8 +296,9 @@ __global__ void __launch_bounds__(threads, 1)
                             const __grid_constant__ Arguments arguments) {
   extern __shared__ Shared shared_memory[];
   Shared& shared = shared_memory[0];
-  const int32_t warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-  const int32_t lane = threadIdx.x % 32;
+  const int32_t warp = uniform(threadIdx.x / 32);
+  // By way of a shuffle the lane stays in a register: else it is read anew for every use.
+  const int32_t lane = __shfl_sync(0xffffffffu, threadIdx.x % 32, threadIdx.x % 32);
   if (threadIdx.x == 0) init_barriers(shared);
   __syncthreads();
   wait_for_previous_launch();
@@ -414,7 +313,7 @@ __global__ void __launch_bounds__(threads, 1)
     }
   } else {
     more_registers<working_registers>();
-    Consumer<widest>(shared, maps, arguments, warp, lane).run();
+    Consumer<widest>(shared, arguments, warp, lane).run();
   }
 }
 
@@ -450,7 +349,7 @@ void launch_window_attention(const Attention& call, const QueryRun* runs, int64_
       bf16_map(kv.values, half_width, std::array{position, halves, kv_head, sequence}),
       row_map(call.q, positions, 1),
       row_map(call.q, 1, 1),
-      row_map(call.out, 16 / group, 2),
+      row_map(call.out, positions, 1),
       row_map(call.out, 1, 1)};
   const Arguments arguments = {runs,
                                run_count,

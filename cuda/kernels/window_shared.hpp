@@ -22,15 +22,25 @@ inline constexpr int32_t ring_blocks = 15;
 inline constexpr int32_t blocks_at_once = 3;
 inline constexpr int32_t repeated_blocks = blocks_at_once - 1;
 inline constexpr int32_t key_slots = ring_blocks + repeated_blocks;
+// Block n's barriers are those of number n mod 16, whatever slot it is in: a power of two above
+// ring_blocks divides with less.
+inline constexpr int32_t block_barriers = 16;
+
+// Slot of the ring `ahead` blocks after `slot`, at most once around.
+__device__ __forceinline__ int32_t slot_after(int32_t slot, int32_t ahead) {
+  const int32_t next = slot + ahead;
+  return next < ring_blocks ? next : next - ring_blocks;
+}
 
 // What a warpgroup does next. Key blocks are counted as they enter the ring.
-struct TileTask {
+struct alignas(16) TileTask {
   int32_t position;  // of the tile's first row
   int32_t row;       // packed row of that position, whether or not it is in the run
   int32_t head;      // KV head; -1: no more tasks
   int32_t first;     // positions [first, end) of the tile are in the run; none: nothing to do
   int32_t end;
   int32_t window;      // the first of the nine key blocks
+  int32_t slot;        // its slot
   int32_t release_to;  // this warpgroup needs no key block before this one any more afterwards
   int32_t written;     // rows of the last key block that are written
 };
@@ -40,11 +50,10 @@ struct alignas(1024) Shared {
   bf16_bits values[ring_blocks][2][window_key_block][half_width];
   bf16_bits queries[warpgroups][stages][2][window_tile_rows][half_width];
   TileTask tasks[warpgroups][stages];
-  uint64_t block_full[ring_blocks];
-  uint64_t block_empty[ring_blocks];
+  uint64_t block_full[block_barriers];
+  uint64_t block_empty[block_barriers];
   uint64_t tile_full[warpgroups][stages];
-  uint64_t tile_empty[warpgroups][stages];
-  uint64_t turn[warpgroups][4];  // by warp
+  uint64_t tile_done[warpgroups][stages];  // its output stands where its queries were
 };
 
 struct Maps {
@@ -52,7 +61,7 @@ struct Maps {
   CUtensorMap values;  // boxes of a key block
   CUtensorMap q;       // boxes of half the width of a tile
   CUtensorMap q_row;   // boxes of half the width of one position's query heads
-  CUtensorMap out;     // boxes of 16 rows of a tile
+  CUtensorMap out;     // likewise
   CUtensorMap out_row;
 };
 
@@ -68,16 +77,15 @@ struct Arguments {
 };
 
 __device__ __forceinline__ void init_barriers(Shared& shared) {
-  for (int32_t i = 0; i < ring_blocks; ++i) {
+  for (int32_t i = 0; i < block_barriers; ++i) {
     barrier_init(&shared.block_full[i], 1);
     barrier_init(&shared.block_empty[i], 4 * warpgroups);
   }
   for (int32_t i = 0; i < warpgroups; ++i) {
     for (int32_t stage = 0; stage < stages; ++stage) {
       barrier_init(&shared.tile_full[i][stage], 1);
-      barrier_init(&shared.tile_empty[i][stage], 4);
+      barrier_init(&shared.tile_done[i][stage], 4);
     }
-    for (int32_t warp = 0; warp < 4; ++warp) barrier_init(&shared.turn[i][warp], 1);
   }
   barrier_init_fence();
 }

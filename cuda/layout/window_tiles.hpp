@@ -45,7 +45,7 @@ ORTHROS_TILES constexpr TileRange tiles_of(const QueryRun& run, int32_t position
   return {first, (run.position + run.count - 1) / positions + 1};
 }
 
-// All tiles in an order, of which block `part` of `parts` takes a contiguous share.
+// All tiles in order of run, head, position; block `part` of `parts` takes a contiguous share.
 ORTHROS_TILES constexpr TileRange share_of(int64_t tiles, int64_t part, int64_t parts) {
   return {tiles * part / parts, tiles * (part + 1) / parts};
 }
@@ -57,18 +57,15 @@ struct TileSegment {
   TileRange tiles;
 };
 
-// Splits a share into segments. The order: by run, by stretch of `stretch` tiles of it, by KV head,
-// by position. With stretches as long as a share, blocks that run together work on different heads
-// of the same positions, whose queries are neighbours in memory.
+// Splits a share into segments.
 class SegmentWalk {
  public:
   // `start` counts the tiles of all runs before `run`, where the share begins or before it.
-  ORTHROS_TILES SegmentWalk(const QueryRun* runs, int32_t heads, int32_t positions, int64_t stretch,
-                            TileRange share, int64_t run = 0, int64_t start = 0)
+  ORTHROS_TILES SegmentWalk(const QueryRun* runs, int32_t heads, int32_t positions, TileRange share,
+                            int64_t run = 0, int64_t start = 0)
       : runs_(runs),
         heads_(heads),
         positions_(positions),
-        stretch_(stretch),
         share_(share),
         run_(run),
         start_(start) {}
@@ -81,37 +78,35 @@ class SegmentWalk {
       start_ += tiles.size() * heads_;
       tiles = tiles_of(runs_[++run_], positions_);
     }
-    int64_t inside = share_.first - start_;
-    const int64_t stretch_first = inside / (stretch_ * heads_) * stretch_;
-    inside -= stretch_first * heads_;
-    const int64_t length = smaller(stretch_, tiles.size() - stretch_first);
-    const int64_t head = inside / length;
-    inside -= head * length;
-    const int64_t count = smaller(length - inside, share_.end - share_.first);
-    const int64_t first = tiles.first + stretch_first + inside;
-    segment = {run_, static_cast<int32_t>(head), {first, first + count}};
-    share_.first += count;
+    const int64_t inside = share_.first - start_;
+    const int64_t head = inside / tiles.size();
+    const int64_t first = tiles.first + inside - head * tiles.size();
+    const int64_t left = share_.end - share_.first;
+    const int64_t end = left < tiles.end - first ? first + left : tiles.end;
+    segment = {run_, static_cast<int32_t>(head), {first, end}};
+    share_.first += end - first;
     return true;
   }
 
  private:
-  ORTHROS_TILES static constexpr int64_t smaller(int64_t x, int64_t y) { return x < y ? x : y; }
-
   const QueryRun* runs_;
   int32_t heads_;
   int32_t positions_;
-  int64_t stretch_;
   TileRange share_;
   int64_t run_;
   int64_t start_;
 };
 
-// The part of a tile that is in its run: positions [first, end) of it.
-ORTHROS_TILES constexpr TileRange written_part(int64_t tile, int32_t positions,
-                                               const QueryRun& run) {
-  const int64_t first = run.position - tile * positions;
-  const int64_t end = first + run.count;
-  return {first > 0 ? first : 0, end < positions ? end : positions};
+// The part of a tile that is in its run: its positions [first, end), counted from the tile's own
+// `position`; the run's are [begin, end).
+struct TilePart {
+  int32_t first;
+  int32_t end;
+};
+ORTHROS_TILES constexpr TilePart part_in_run(int32_t position, int32_t positions, int32_t begin,
+                                             int32_t end) {
+  return {begin > position ? begin - position : 0,
+          end - position < positions ? end - position : positions};
 }
 
 }  // namespace orthros::cuda
