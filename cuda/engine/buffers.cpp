@@ -29,7 +29,8 @@ int64_t split_bytes(const ModelSpec& spec, const Capacity& capacity) {
 Capacity::Capacity(const ModelSpec& spec, const EngineLimits& limits) {
   const int64_t streams = spec.streams == Streams::dual ? 2 : 1;
   live = std::max(limits.outputs, limits.sequences);
-  rows = std::max(limits.chunk + (streams == 2 ? live : 0), streams * limits.sequences);
+  // One stream's predicting rows are gathered, and may be more than a pass's tokens.
+  rows = std::max({limits.chunk + (streams == 2 ? live : 0), streams * limits.sequences, live});
   split_rows = streams * limits.sequences;
   context = limits.context;
 }

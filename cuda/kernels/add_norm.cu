@@ -52,17 +52,26 @@ __global__ void add_norm_kernel(bf16_bits* x, const bf16_bits* y, Norm norm, int
       if (j < count / 2) held[j] = hopper::add(held[j], held[j + count / 2]);
     }
   }
-  // Across warps down to 32 sums, then within the first warp.
+  // Across warps column by column of the lanes, every warp for itself, then by shuffles.
   float sum = held[0];
-  if (threads > 32) {
+  const int warps = threads / 32;
+  if (warps > 1) {
     sums[threadIdx.x] = sum;
     __syncthreads();
-    for (int h = threads / 2; h >= 32; h /= 2) {
-      if (threadIdx.x < h)
-        sums[threadIdx.x] = hopper::add(sums[threadIdx.x], sums[threadIdx.x + h]);
-      __syncthreads();
+    float columns[most_threads / 32];
+#pragma unroll
+    for (int w = 0; w < most_threads / 32; ++w) {
+      columns[w] = w < warps ? sums[w * 32 + threadIdx.x % 32] : 0.0f;
     }
-    sum = sums[threadIdx.x % 32];
+#pragma unroll
+    for (int count = most_threads / 32; count > 1; count /= 2) {
+      if (count > warps) continue;  // zeros
+#pragma unroll
+      for (int w = 0; w < count / 2; ++w) {
+        columns[w] = hopper::add(columns[w], columns[w + count / 2]);
+      }
+    }
+    sum = columns[0];
   }
 #pragma unroll
   for (int offset = 16; offset >= 1; offset /= 2) {
@@ -92,7 +101,10 @@ void launch_add_norm(bf16_bits* x, const bf16_bits* y, const Norm& norm, int64_t
                      int64_t stride, bf16_bits* n, cudaStream_t stream) {
   if (rows == 0) return;
   const int64_t padded = hopper::padded_groups(norm.width);
-  const int64_t threads = padded < 32 ? 32 : padded < most_threads ? padded : most_threads;
+  // Many rows: fewer threads each, so that more rows are in flight. Few: the shortest way.
+  constexpr int64_t many_rows = 264;
+  const int64_t widest = rows < many_rows ? most_threads : most_threads / 2;
+  const int64_t threads = padded < 32 ? 32 : padded < widest ? padded : widest;
   const int64_t held = padded < threads ? 1 : padded / threads;
   const Grid grid{dim3(static_cast<unsigned>(rows)), dim3(static_cast<unsigned>(threads))};
   const auto with = [&]<int Held>() {

@@ -3,7 +3,7 @@
 
 #include "cuda/kernels/mma.hpp"
 #include "cuda/kernels/split_partials.hpp"
-#include "cuda/support/cuda_error.hpp"
+#include "cuda/support/launch.hpp"
 #include "reference/hopper/rounding.hpp"
 
 namespace orthros::cuda {
@@ -104,8 +104,7 @@ void launch_merge_splits(const Attention& call, const SplitWork& work,
   const int kept = static_cast<int>(std::min<int64_t>(partials.splits, most_kept));
   const size_t shared = static_cast<size_t>(kept) * (row_bytes + 2 * sizeof(float));
   const dim3 grid(static_cast<unsigned>(places), static_cast<unsigned>(call.shape.width / columns));
-  merge_splits<<<grid, threads, shared, call.stream>>>(call, work, partials, kept);
-  ORTHROS_CUDA_LAUNCHED("merge_splits");
+  launch(merge_splits, {grid, dim3(threads), shared}, call.stream, call, work, partials, kept);
 }
 
 }  // namespace orthros::cuda

@@ -76,95 +76,165 @@ __device__ void scale(Head<Held>& head, const bf16_bits* alpha, const bf16_bits*
   }
 }
 
-// A team of lanes takes one head of one row. heads: those at each row, queries first.
-template <int Held>
-__global__ void place_heads_kernel(HeadPlacement p, int64_t heads, int team) {
-  begin_after_previous();
-  extern __shared__ float shared[];
-  const int64_t width = p.shape.width;
-  const int64_t item = (blockIdx.x * int64_t{threads} + threadIdx.x) / team;
-  const int lane = static_cast<int>(threadIdx.x) % team;
-  const bool active = item < p.count * heads;  // inactive lanes take part in shuffles
-  const int64_t row = active ? item / heads : 0;
-  const int64_t slot = active ? item % heads : 0;
-  const int64_t query_heads = p.has_queries ? p.shape.query_heads : 0;
-  const bool query = slot < query_heads;
-  const bool value = slot >= query_heads + p.shape.kv_heads;
-  const Row place = p.rows[row];
-  const bf16_bits* from = p.projected + row * p.projected_stride + slot * width;
-  bf16_bits* to;
-  if (query) {
-    to = p.q + row * p.q_stride + slot * width;
-  } else {
-    const int64_t head = slot - query_heads - (value ? p.shape.kv_heads : 0);
-    const int64_t at =
-        place.sequence * p.kv.sequence_stride + head * p.kv.head_stride + place.position * width;
-    to = (value ? p.kv.values : p.kv.keys) + at;
-  }
-  const bool writes = active && (query || row < p.base_rows);
-  Head<Held> head;
+// The partner of each of a lane's values in its rotated pair: channel +- half. `InLane`: half is
+// the first of the lane's two groups away; otherwise through the team's shared memory.
+template <int Held, bool InLane>
+__device__ Head<Held> partners(const Head<Held>& head, int64_t half, int64_t width, int lane,
+                               int team, float* mine) {
+  Head<Held> result;
+  if constexpr (InLane) {
 #pragma unroll
-  for (int j = 0; j < Held; ++j) {
-    const int64_t first = (lane + j * team) * int64_t{8};
-    Eight eight;
-    eight.vector = {0, 0, 0, 0};
-    if (first < width) eight = load(from + first);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) head.values[j][i] = hopper::widen_bf16(eight.values[i]);
-  }
-  const bf16_bits* alpha = p.alpha[place.stream];
-  const bf16_bits* beta = p.beta[place.stream];
-  const bool scaled = query && alpha != nullptr;
-  if (scaled && p.scale_first) {
-    scale(head, alpha + slot * width, beta + slot * width, width, lane, team);
-  }
-  // Every lane shuffles; only queries and keys keep what comes out.
-  const Norm& norm = query ? p.query_norm : p.key_norm;
-  if (norm.gain != nullptr) {
-    Head<Held> normed = head;
-    normalise(normed, norm, lane, team);
-    if (!value) head = normed;
-  }
-  if (scaled && !p.scale_first) {
-    scale(head, alpha + slot * width, beta + slot * width, width, lane, team);
-  }
-  float* mine = shared + static_cast<int64_t>(threadIdx.x) / team * width;
-  if (p.rotary != nullptr) {
-#pragma unroll
-    for (int j = 0; j < Held; ++j) {
-      const int64_t first = (lane + j * team) * int64_t{8};
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        if (first < width) mine[first + i] = head.values[j][i];
-      }
+    for (int i = 0; i < 8; ++i) {
+      result.values[0][i] = head.values[1][i];
+      result.values[1][i] = head.values[0][i];
     }
-    __syncwarp();
+    return result;
   }
-  if (!writes) return;
-  const int64_t half = p.rotary_width / 2;
-  const float2* angles =
-      reinterpret_cast<const float2*>(p.rotary) + (p.rotary != nullptr ? place.position * half : 0);
+  __syncwarp();
 #pragma unroll
   for (int j = 0; j < Held; ++j) {
     const int64_t first = (lane + j * team) * int64_t{8};
-    if (first >= width) continue;
-    Eight result;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      if (first < width) mine[first + i] = head.values[j][i];
+    }
+  }
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < Held; ++j) {
+    const int64_t first = (lane + j * team) * int64_t{8};
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int64_t channel = first + i;
-      float x = head.values[j][i];
-      if (p.rotary != nullptr && !value && channel < 2 * half) {
-        if (channel < half) {
-          const float2 angle = angles[channel];
-          x = hopper::rotated_first(x, mine[channel + half], angle.x, angle.y);
-        } else {
-          const float2 angle = angles[channel - half];
-          x = hopper::rotated_second(mine[channel - half], x, angle.x, angle.y);
+      const int64_t other = channel < half ? channel + half : channel - half;
+      result.values[j][i] = channel < 2 * half ? mine[other] : 0.0f;
+    }
+  }
+  return result;
+}
+
+// A head as it was projected.
+template <int Held>
+struct Projected {
+  Eight groups[Held];
+
+  __device__ Projected(const bf16_bits* from, int64_t width, int lane, int team) {
+#pragma unroll
+    for (int j = 0; j < Held; ++j) {
+      const int64_t first = (lane + j * team) * int64_t{8};
+      groups[j].vector = {0, 0, 0, 0};
+      if (first < width) groups[j] = load(from + first);
+    }
+  }
+};
+
+// A team of lanes takes every `share`-th head of one row, with the row's angles in registers.
+// heads: those at each row, queries first, a multiple of share. InLane: all of a head is rotated,
+// and a lane's two groups are each other's partners.
+template <int Held, bool InLane>
+__global__ void __launch_bounds__(threads, 2)
+    place_heads_kernel(HeadPlacement p, int heads, int share, int team) {
+  begin_after_previous();
+  extern __shared__ float shared[];
+  const int64_t width = p.shape.width;
+  const int64_t half = p.rotary != nullptr ? p.rotary_width / 2 : 0;
+  const int64_t item = (blockIdx.x * int64_t{threads} + threadIdx.x) / team;
+  const int lane = static_cast<int>(threadIdx.x) % team;
+  const bool active = item < p.count * share;  // inactive lanes take part in shuffles
+  const int64_t row = active ? item / share : 0;
+  const int query_heads = p.has_queries ? static_cast<int>(p.shape.query_heads) : 0;
+  const int kv_heads = static_cast<int>(p.shape.kv_heads);
+  const Row place = p.rows[row];
+  const bf16_bits* alpha = p.alpha[place.stream];
+  const bf16_bits* beta = p.beta[place.stream];
+  const bf16_bits* projected = p.projected + row * p.projected_stride;
+  const int64_t entry = place.sequence * p.kv.sequence_stride + place.position * width;
+  float* mine = shared + static_cast<int64_t>(threadIdx.x) / team * width;
+  constexpr int angle_groups = InLane ? 1 : Held;
+  float2 angles[angle_groups][8];
+#pragma unroll
+  for (int j = 0; j < angle_groups; ++j) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int64_t channel = (lane + j * team) * int64_t{8} + i;
+      if (channel < 2 * half) {
+        angles[j][i] = reinterpret_cast<const float2*>(
+            p.rotary)[place.position * half + (channel < half ? channel : channel - half)];
+      }
+    }
+  }
+  int slot = active ? static_cast<int>(item % share) : 0;
+  Projected<Held> next(projected + slot * width, width, lane, team);
+  for (; slot < heads; slot += share) {
+    const Projected<Held> now = next;
+    if (slot + share < heads) {
+      next = Projected<Held>(projected + (slot + share) * width, width, lane, team);
+    }
+    const bool query = slot < query_heads;
+    const bool value = slot >= query_heads + kv_heads;
+    bf16_bits* to;
+    if (query) {
+      to = p.q + row * p.q_stride + slot * width;
+    } else {
+      const int head = slot - query_heads - (value ? kv_heads : 0);
+      to = (value ? p.kv.values : p.kv.keys) + entry + head * p.kv.head_stride;
+    }
+    const bool writes = active && (query || row < p.base_rows);
+    if (__all_sync(0xffffffff, value)) {
+#pragma unroll
+      for (int j = 0; j < Held; ++j) {
+        const int64_t first = (lane + j * team) * int64_t{8};
+        if (writes && first < width) {
+          *reinterpret_cast<uint4*>(to + first) = now.groups[j].vector;
         }
       }
-      result.values[i] = hopper::round_bf16(x);
+      continue;
     }
-    *reinterpret_cast<uint4*>(to + first) = result.vector;
+    Head<Held> head;
+#pragma unroll
+    for (int j = 0; j < Held; ++j) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) head.values[j][i] = hopper::widen_bf16(now.groups[j].values[i]);
+    }
+    const bool scaled = query && alpha != nullptr;
+    if (scaled && p.scale_first) {
+      scale(head, alpha + slot * width, beta + slot * width, width, lane, team);
+    }
+    // Every lane shuffles; values keep nothing of what comes out.
+    const Norm& norm = query ? p.query_norm : p.key_norm;
+    if (norm.gain != nullptr) normalise(head, norm, lane, team);
+    if (scaled && !p.scale_first) {
+      scale(head, alpha + slot * width, beta + slot * width, width, lane, team);
+    }
+    if (half > 0) {
+      const Head<Held> other = partners<Held, InLane>(head, half, width, lane, team, mine);
+#pragma unroll
+      for (int j = 0; j < Held; ++j) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          const int64_t channel = (lane + j * team) * int64_t{8} + i;
+          if (!InLane && channel >= 2 * half) continue;
+          const float2 angle = angles[InLane ? 0 : j][i];
+          const bool first_of_pair = InLane ? j == 0 : channel < half;
+          head.values[j][i] =
+              first_of_pair
+                  ? hopper::rotated_first(head.values[j][i], other.values[j][i], angle.x, angle.y)
+                  : hopper::rotated_second(other.values[j][i], head.values[j][i], angle.x, angle.y);
+        }
+      }
+    }
+    if (!writes) continue;
+#pragma unroll
+    for (int j = 0; j < Held; ++j) {
+      const int64_t first = (lane + j * team) * int64_t{8};
+      if (first >= width) continue;
+      Eight result = now.groups[j];
+      if (!value) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) result.values[i] = hopper::round_bf16(head.values[j][i]);
+      }
+      *reinterpret_cast<uint4*>(to + first) = result.vector;
+    }
   }
 }
 
@@ -176,12 +246,24 @@ void launch_place_heads(const HeadPlacement& placement, cudaStream_t stream) {
                         (placement.has_keys ? 2 * shape.kv_heads : 0);
   if (placement.count * heads == 0) return;
   const int64_t padded = hopper::padded_groups(shape.width);
-  const int team = static_cast<int>(padded < 32 ? padded : 32);
+  // A lane has two groups where these are partners, and where a warp has too few lanes for one
+  // each.
+  const bool in_lane = padded >= 2 && padded <= 64 && shape.width == padded * 8 &&
+                       (placement.rotary == nullptr || placement.rotary_width == shape.width);
+  const int64_t team = in_lane || padded > 32 ? padded / 2 : padded;
+  // Many rows: several heads a team. Few: every head at once.
+  constexpr int64_t many_rows = 264;
+  int64_t share = heads;
+  while (placement.count >= many_rows && share > heads / 4 && share % 2 == 0) share /= 2;
   const int64_t teams = threads / team;
-  const Grid grid{dim3(blocks_for(placement.count * heads, teams)), dim3(threads),
-                  static_cast<size_t>(teams * shape.width) * sizeof(float)};
-  if (padded <= 32) return launch(place_heads_kernel<1>, grid, stream, placement, heads, team);
-  launch(place_heads_kernel<2>, grid, stream, placement, heads, team);
+  Grid grid{dim3(blocks_for(placement.count * share, teams)), dim3(threads)};
+  const auto run = [&](auto kernel) {
+    launch(kernel, grid, stream, placement, heads, share, team);
+  };
+  if (in_lane) return run(place_heads_kernel<2, true>);
+  grid.shared_bytes = static_cast<size_t>(teams * shape.width) * sizeof(float);
+  if (padded <= 32) return run(place_heads_kernel<1, false>);
+  run(place_heads_kernel<2, false>);
 }
 
 }  // namespace orthros::cuda

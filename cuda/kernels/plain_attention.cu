@@ -5,7 +5,7 @@
 #include "cuda/kernels/attention.hpp"
 #include "cuda/kernels/mma.hpp"
 #include "cuda/layout/key_ranges.hpp"
-#include "cuda/support/cuda_error.hpp"
+#include "cuda/support/launch.hpp"
 #include "reference/hopper/attention_row.hpp"
 
 namespace orthros::cuda {
@@ -53,8 +53,7 @@ void launch_plain_attention(const Attention& call, int64_t rows) {
   const auto shared = static_cast<int>(threads * 2 * call.shape.width) * sizeof(float);
   ORTHROS_CUDA(cudaFuncSetAttribute(plain_attention, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(shared)));
-  plain_attention<<<blocks, threads, shared, call.stream>>>(call, rows);
-  ORTHROS_CUDA_LAUNCHED("plain_attention");
+  launch(plain_attention, {dim3(blocks), dim3(threads), shared}, call.stream, call, rows);
 }
 
 }  // namespace orthros::cuda

@@ -5,7 +5,7 @@
 #include "cuda/kernels/attention.hpp"
 #include "cuda/kernels/range_products.hpp"
 #include "cuda/layout/key_ranges.hpp"
-#include "cuda/support/cuda_error.hpp"
+#include "cuda/support/launch.hpp"
 #include "reference/hopper/rounding.hpp"
 
 namespace orthros::cuda {
@@ -327,8 +327,8 @@ void launch(const Attention& call, const RowTile* tiles, int64_t tile_count) {
   ORTHROS_CUDA(cudaFuncSetAttribute(range_attention<width>,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes));
   const dim3 grid(static_cast<unsigned>(tile_count), static_cast<unsigned>(call.shape.kv_heads));
-  range_attention<width><<<grid, S::threads, S::shared_bytes, call.stream>>>(call, tiles);
-  ORTHROS_CUDA_LAUNCHED("range_attention");
+  launch(range_attention<width>, {grid, dim3(S::threads), S::shared_bytes}, call.stream, call,
+         tiles);
 }
 
 }  // namespace
