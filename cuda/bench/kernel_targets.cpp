@@ -8,7 +8,6 @@
 #include "cuda/kernels/attention.hpp"
 #include "cuda/kernels/weights.hpp"
 #include "cuda/layout/sizes.hpp"
-#include "reference/hopper/softmax_order.hpp"
 
 namespace orthros::cuda {
 namespace {
@@ -35,12 +34,6 @@ DeviceBuffer<bf16_bits> random_values(int64_t count, const char* name, cudaStrea
   return values;
 }
 
-AttentionShape shape_of(const ModelSpec& spec) {
-  const auto& mixer = std::get<SoftmaxAttention>(spec.layers[0].mixer);
-  return {mixer.query_heads, mixer.kv_heads, mixer.head_width,
-          hopper::score_scale(mixer.head_width)};
-}
-
 // Seconds of a graph that holds `record`'s launches: bursts of it, the median.
 double graph_seconds(const std::function<void()>& record, cudaStream_t stream) {
   cudaGraph_t graph = nullptr;
@@ -58,7 +51,7 @@ double graph_seconds(const std::function<void()>& record, cudaStream_t stream) {
 
 void add_window_attention(const ModelSpec& spec, double copy, std::vector<Target>& targets) {
   const Stream stream;
-  const AttentionShape shape = shape_of(spec);
+  const AttentionShape shape = attention_shape(spec);
   constexpr int64_t window = 128;
   if (!window_attention_fits(shape, window)) return;
   const int64_t query = shape.query_heads * shape.width;
@@ -85,7 +78,7 @@ void add_window_attention(const ModelSpec& spec, double copy, std::vector<Target
 void add_decode_attention(const ModelSpec& spec, int64_t batch, double copy, double bound,
                           std::vector<Target>& targets) {
   const Stream stream;
-  const AttentionShape shape = shape_of(spec);
+  const AttentionShape shape = attention_shape(spec);
   if (!split_attention_fits(shape)) return;
   const int64_t query = shape.query_heads * shape.width;
   const int64_t kv = shape.kv_heads * shape.width;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -60,14 +61,20 @@ Load prompt_of(int64_t batch, int64_t input, int64_t output) {
   return load;
 }
 
-// Seconds of a decode step at n keys, model and engine made for it.
-double step_seconds(const DeviceModel& model, int64_t batch, int64_t n) {
+// Seconds of a decode step at `keys` keys for each batch, on one engine.
+std::vector<double> step_seconds(const DeviceModel& model, const std::vector<int64_t>& batches,
+                                 int64_t keys) {
   constexpr int64_t steps = 16;
-  Engine engine(model, limits_for(batch, n));
-  return decode_step_seconds(engine, batch, n, steps);
+  Engine engine(model, limits_for(*std::max_element(batches.begin(), batches.end()), keys));
+  std::vector<double> seconds;
+  for (const int64_t batch : batches) {
+    seconds.push_back(decode_step_seconds(engine, batch, keys, steps));
+  }
+  return seconds;
 }
 
-void add_prefill(const DeviceModel& model, const Peer& peer, std::vector<Target>& targets) {
+void add_prefill(const DeviceModel& model, std::vector<Target>& targets) {
+  const Peer peer;
   const auto gemms = gemm_ceilings(model, chunk, nullptr);
   double per_token = 0.0;
   for (const int64_t input : {int64_t{32768}, long_prompt}) {
@@ -99,26 +106,38 @@ void add_prefill(const DeviceModel& model, const Peer& peer, std::vector<Target>
                                   seconds / static_cast<double>(longest), 1.05));
 }
 
-struct StepLoad {
-  int64_t batch;
-  int64_t keys;
-  double share;  // of the bytes' floor
-};
-constexpr StepLoad step_loads[] = {{2, long_prompt, 0.95}, {1, 8192, 0.85}, {16, 8192, 0.88}};
-
+// Decode steps of both models, beside their bytes and each other: where doubled rows are free.
 void add_steps(const DeviceModel& model, const DeviceModel& transformer, double copy,
-               const Peer& peer, std::vector<Target>& targets) {
-  for (const auto& [batch, keys, share] : step_loads) {
-    const double seconds = step_seconds(model, batch, keys);
-    const std::string name = fmt::format("decode step, batch {}, {} keys", batch, keys);
-    const double bytes = decode_bytes(model.spec, batch, static_cast<double>(keys));
-    targets.push_back(share_target(name + ", of its bytes", bytes / copy, seconds, share));
-    targets.push_back(share_target("compiled PyTorch's Orthros over " + name,
-                                   peer.seconds("orthros", batch, keys, "decode_step_s"), seconds,
-                                   1.0));
-    const double plain = step_seconds(transformer, batch, keys);
-    targets.push_back(excess_target(name + ", over the Transformer's", plain, seconds, 1.03));
-  }
+               std::vector<Target>& targets) {
+  struct Bound {
+    int64_t batch;
+    int64_t keys;
+    double share;  // of the bytes' floor
+  };
+  constexpr Bound bounds[] = {{2, long_prompt, 0.95}, {1, 8192, 0.85}, {16, 8192, 0.88}};
+  constexpr double free_rows = 1.03;
+  const Peer peer;
+  const auto add = [&](const std::vector<int64_t>& batches, int64_t keys) {
+    const std::vector<double> both = step_seconds(model, batches, keys);
+    const std::vector<double> single = step_seconds(transformer, batches, keys);
+    for (size_t i = 0; i < batches.size(); ++i) {
+      const int64_t batch = batches[i];
+      const std::string name = fmt::format("decode step, batch {}, {} keys", batch, keys);
+      for (const Bound& bound : bounds) {
+        if (bound.batch != batch || bound.keys != keys) continue;
+        const double bytes = decode_bytes(model.spec, batch, static_cast<double>(keys));
+        targets.push_back(
+            share_target(name + ", of its bytes", bytes / copy, both[i], bound.share));
+        targets.push_back(share_target("compiled PyTorch's Orthros over " + name,
+                                       peer.seconds("orthros", batch, keys, "decode_step_s"),
+                                       both[i], 1.0));
+      }
+      targets.push_back(
+          excess_target(name + ", over the Transformer's", single[i], both[i], free_rows));
+    }
+  };
+  add({2}, long_prompt);
+  add({1, 2, 4, 8, 16, 32}, 8192);
 }
 
 }  // namespace
@@ -126,7 +145,6 @@ void add_steps(const DeviceModel& model, const DeviceModel& transformer, double 
 std::vector<Target> measure_targets(const cli::po::variables_map& given) {
   const cli::ModelInput input = cli::open_model(given);
   if (!input.seed) throw InputError("--targets", "", "expected --random beside it");
-  const Peer peer;
   const double copy = copy_bytes_per_second(nullptr);
   std::vector<Target> targets;
   const DeviceModel model(orthros(input.spec, default_window, ScaleOffset::after_qk_norm),
@@ -134,9 +152,9 @@ std::vector<Target> measure_targets(const cli::po::variables_map& given) {
   for (Target& target : kernel_targets(model, copy)) targets.push_back(std::move(target));
   {
     const DeviceModel plain(transformer(input.spec), *input.seed);
-    add_steps(model, plain, copy, peer, targets);
+    add_steps(model, plain, copy, targets);
   }
-  add_prefill(model, peer, targets);
+  add_prefill(model, targets);
   return targets;
 }
 

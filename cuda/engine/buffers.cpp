@@ -5,21 +5,14 @@
 
 #include "cuda/kernels/attention.hpp"
 #include "cuda/kernels/elementwise.hpp"
-#include "reference/hopper/softmax_order.hpp"
 
 namespace orthros::cuda {
 namespace {
 
 constexpr int64_t history_tokens = int64_t{1} << 20;
 
-AttentionShape shape_of(const ModelSpec& spec) {
-  const auto& mixer = std::get<SoftmaxAttention>(spec.layers[0].mixer);
-  return {mixer.query_heads, mixer.kv_heads, mixer.head_width,
-          hopper::score_scale(mixer.head_width)};
-}
-
 int64_t split_bytes(const ModelSpec& spec, const Capacity& capacity) {
-  const AttentionShape shape = shape_of(spec);
+  const AttentionShape shape = attention_shape(spec);
   if (!split_attention_fits(shape)) return 0;
   return split_workspace_bytes(shape, capacity.split_rows, capacity.context);
 }

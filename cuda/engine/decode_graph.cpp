@@ -6,16 +6,6 @@
 #include "reference/hopper/softmax_order.hpp"
 
 namespace orthros::cuda {
-namespace {
-
-template <class T>
-void upload(const DeviceBuffer<T>& to, const std::vector<T>& values, cudaStream_t stream) {
-  ORTHROS_CUDA(cudaMemcpyAsync(to.data(), values.data(), values.size() * sizeof(T),
-                               cudaMemcpyHostToDevice, stream));
-}
-
-}  // namespace
-
 std::vector<Row> seen_by_attention(std::vector<Row> rows, EngineFault fault) {
   if (fault != EngineFault::dropped_split) return rows;
   for (Row& row : rows) {
@@ -50,11 +40,11 @@ void DecodeGraph::start(const DecodeStart& from, bool captures, cudaStream_t str
     }
   }
   const bool known = graphs_.contains(count);
-  upload(to.tokens, tokens, stream);
+  to.tokens.send(tokens, stream);
   if (!(fault_ == EngineFault::stale_graph_length && known && captures)) {
-    upload(to.rows, rows, stream);
-    upload(to.attention_rows, seen_by_attention(rows, fault_), stream);
-    upload(to.written, from.written, stream);
+    to.rows.send(rows, stream);
+    to.attention_rows.send(seen_by_attention(rows, fault_), stream);
+    to.written.send(from.written, stream);
   }
   ORTHROS_CUDA(cudaMemsetAsync(to.step.data(), 0, sizeof(int32_t), stream));
   if (known || !captures) return;

@@ -47,12 +47,6 @@ void check_limits(const ModelSpec& spec, const EngineLimits& limits) {
                                limits.context, most_context(spec, limits, room)));
 }
 
-template <class T>
-void upload(const DeviceBuffer<T>& to, const std::vector<T>& values, cudaStream_t stream) {
-  ORTHROS_CUDA(cudaMemcpyAsync(to.data(), values.data(), values.size() * sizeof(T),
-                               cudaMemcpyHostToDevice, stream));
-}
-
 }  // namespace
 
 int64_t engine_bytes(const ModelSpec& spec, const EngineLimits& limits) {
@@ -149,15 +143,15 @@ class Engine::State {
       written[static_cast<size_t>(request.sequence)] = request.past + part.end;
       longest = std::max(longest, part.end - part.begin);
     }
-    upload(to.tokens, plan.tokens, stream);
-    upload(to.rows, plan.rows, stream);
-    upload(to.attention_rows, seen_by_attention(plan.rows, fault), stream);
-    upload(to.runs, plan.runs, stream);
-    upload(to.base_tiles, plan.base_tiles, stream);
-    upload(to.live_rows, plan.live_rows, stream);
-    upload(to.live_sources, plan.live_sources, stream);
-    upload(to.live_tiles, plan.live_tiles, stream);
-    upload(to.written, written, stream);
+    to.tokens.send(plan.tokens, stream);
+    to.rows.send(plan.rows, stream);
+    to.attention_rows.send(seen_by_attention(plan.rows, fault), stream);
+    to.runs.send(plan.runs, stream);
+    to.base_tiles.send(plan.base_tiles, stream);
+    to.live_rows.send(plan.live_rows, stream);
+    to.live_sources.send(plan.live_sources, stream);
+    to.live_tiles.send(plan.live_tiles, stream);
+    to.written.send(written, stream);
     const auto count = [](const auto& list) { return static_cast<int64_t>(list.size()); };
     Pass pass;
     pass.rows = count(plan.rows);

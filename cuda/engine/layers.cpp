@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "reference/hopper/rotary_table.hpp"
-#include "reference/hopper/softmax_order.hpp"
 
 namespace orthros::cuda {
 namespace {
@@ -26,25 +25,31 @@ Weight slice(const Weight& w, int64_t first, int64_t out) {
   return {w.data + first * w.stride, out, w.in, w.stride};
 }
 
+// All shapes that a pass multiplies by, but the head, whose results are not rounded.
+std::unique_ptr<Linears> prepared_linears(const DeviceModel& model, int64_t rows) {
+  auto linears = std::make_unique<Linears>(rows);
+  const auto& mixer = std::get<SoftmaxAttention>(model.spec.layers[0].mixer);
+  const DeviceLayer& layer = model.layers[0];
+  for (const Weight& w : {layer.qkv, slice(layer.qkv, 0, mixer.query_width()),
+                          slice(layer.qkv, mixer.query_width(), 2 * mixer.kv_width()), layer.output,
+                          layer.gate_up, layer.down}) {
+    linears->prepare(w);
+  }
+  return linears;
+}
+
 }  // namespace
 
 Layers::Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault)
-    : buffers(model.spec, limits),
+    : linears_(prepared_linears(model, Capacity(model.spec, limits).rows)),
+      buffers(model.spec, limits),
       cache(model.spec, limits),
       model_(model),
       fault_(fault),
-      linears_(buffers.capacity.rows) {
-  const SoftmaxAttention& any = mixer(0);
-  shape_ = {any.query_heads, any.kv_heads, any.head_width, hopper::score_scale(any.head_width)};
-  if (any.rope) {
-    rotary_ = make_rotary(*any.rope, limits.context);
-    rotary_width_ = any.rope->width;
-  }
-  const DeviceLayer& layer = model.layers[0];
-  for (const Weight& w : {layer.qkv, slice(layer.qkv, 0, any.query_width()),
-                          slice(layer.qkv, any.query_width(), 2 * any.kv_width()), layer.output,
-                          layer.gate_up, layer.down, model.head}) {
-    linears_.prepare(w);
+      shape_(attention_shape(model.spec)) {
+  if (const auto& rope = mixer(0).rope) {
+    rotary_ = make_rotary(*rope, limits.context);
+    rotary_width_ = rope->width;
   }
 }
 
@@ -74,8 +79,8 @@ void Layers::run(const Pass& pass, cudaStream_t stream) {
   done("elementwise");
   const size_t last = model_.layers.size() - 1;
   for (size_t i = 0; i < last; ++i) {
-    linears_.multiply(model_.layers[i].qkv, {buffers.n.data(), pass.rows, w.hidden},
-                      buffers.qkv.data(), w.qkv, stream);
+    linears_->multiply(model_.layers[i].qkv, {buffers.n.data(), pass.rows, w.hidden},
+                       buffers.qkv.data(), w.qkv, stream);
     done("qkv_proj");
     place(i, {0, pass.rows}, true, true, pass, stream);
     attend(i, pass, stream);
@@ -93,8 +98,8 @@ void Layers::last_layer(const Pass& pass, cudaStream_t stream) {
   const int64_t query_width = mixer(i).query_width();
   const int64_t writers = fault_ == EngineFault::copy_writes_cache ? pass.rows : pass.base_rows;
   if (writers > 0) {
-    linears_.multiply(slice(layer.qkv, query_width, 2 * mixer(i).kv_width()),
-                      {buffers.n.data(), writers, w.hidden}, buffers.qkv.data(), w.qkv, stream);
+    linears_->multiply(slice(layer.qkv, query_width, 2 * mixer(i).kv_width()),
+                       {buffers.n.data(), writers, w.hidden}, buffers.qkv.data(), w.qkv, stream);
     done("qkv_proj");
     place(i, {0, writers}, false, true, pass, stream);
   }
@@ -111,8 +116,8 @@ void Layers::last_layer(const Pass& pass, cudaStream_t stream) {
     launch_gather_rows(buffers.x.data(), sources, pass.live, w.hidden, x, stream);
     launch_gather_rows(buffers.n.data(), sources, pass.live, w.hidden, n, stream);
   }
-  linears_.multiply(slice(layer.qkv, 0, query_width), {n, pass.live, w.hidden},
-                    buffers.qkv.data() + first * w.qkv, w.qkv, stream);
+  linears_->multiply(slice(layer.qkv, 0, query_width), {n, pass.live, w.hidden},
+                     buffers.qkv.data() + first * w.qkv, w.qkv, stream);
   done("qkv_proj");
   place(i, {first, pass.live}, true, false, pass, stream);
   Attention call = attention(i, stream);
@@ -224,15 +229,15 @@ void Layers::finish_layer(size_t layer, bf16_bits* x, bf16_bits* n, Span rows,
   const int64_t hidden = model_.spec.hidden;
   const DeviceLayer& weights = model_.layers[layer];
   bf16_bits* y = buffers.y.data();
-  linears_.multiply(weights.output, {buffers.o.data() + rows.first * w.query, rows.count, w.query},
-                    y, w.hidden, stream);
+  linears_->multiply(weights.output, {buffers.o.data() + rows.first * w.query, rows.count, w.query},
+                     y, w.hidden, stream);
   done("o_proj");
   launch_add_norm(x, y, norm(weights.post_norm, hidden), rows.count, w.hidden, n, stream);
   done("elementwise");
-  linears_.gated(weights.gate_up, {n, rows.count, w.hidden}, buffers.act.data(), w.ffn,
-                 buffers.gate_up.data(), stream);
+  linears_->gated(weights.gate_up, {n, rows.count, w.hidden}, buffers.act.data(), w.ffn,
+                  buffers.gate_up.data(), stream);
   done("gate_up_proj");
-  linears_.multiply(weights.down, {buffers.act.data(), rows.count, w.ffn}, y, w.hidden, stream);
+  linears_->multiply(weights.down, {buffers.act.data(), rows.count, w.ffn}, y, w.hidden, stream);
   done("down_proj");
   launch_add_norm(x, y, norm(next_norm, hidden), rows.count, w.hidden, n, stream);
   done("elementwise");
@@ -241,7 +246,8 @@ void Layers::finish_layer(size_t layer, bf16_bits* x, bf16_bits* n, Span rows,
 // logits_t = RMSNorm(x'_t) W_head, and the largest of each row.
 void Layers::predict(const bf16_bits* n, const Pass& pass, cudaStream_t stream) {
   const RowWidths& w = buffers.widths;
-  linears_.multiply(model_.head, {n, pass.live, w.hidden}, buffers.logits.data(), w.logits, stream);
+  linears_->multiply(model_.head, {n, pass.live, w.hidden}, buffers.logits.data(), w.logits,
+                     stream);
   done("lm_head");
   TokenSinks sinks{buffers.predicted.data(), nullptr, nullptr, buffers.step.data()};
   if (pass.decodes) {

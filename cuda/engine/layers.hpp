@@ -1,6 +1,8 @@
 // Layers: one pass through the model, DESIGN's equations as kernel launches in their order.
 #pragma once
 
+#include <memory>
+
 #include "cuda/engine/buffers.hpp"
 #include "cuda/engine/device_model.hpp"
 #include "cuda/engine/kv_store.hpp"
@@ -25,6 +27,9 @@ struct Pass {
 };
 
 class Layers {
+  // First of all, since choosing algorithms takes memory that buffers and caches then get.
+  std::unique_ptr<Linears> linears_;
+
  public:
   Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault);
 
@@ -67,7 +72,6 @@ class Layers {
   AttentionShape shape_;
   DeviceBuffer<float> rotary_;  // context x width / 2 x {cos, sin}
   int64_t rotary_width_ = 0;
-  Linears linears_;
 };
 
 }  // namespace orthros::cuda

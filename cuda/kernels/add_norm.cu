@@ -1,4 +1,5 @@
 // Residual sum and RMSNorm of rows in one pass.
+#include "cuda/kernels/eight.hpp"
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/support/launch.hpp"
 #include "reference/hopper/norm_order.hpp"
@@ -7,11 +8,6 @@ namespace orthros::cuda {
 namespace {
 
 constexpr int most_threads = 512;
-
-union Eight {
-  uint4 vector;
-  bf16_bits values[8];
-};
 
 // A block a row. Of T threads, thread t holds groups t, t + T, .. of 8 values, as norm_order.hpp
 // deals them out; `Held` of them.
@@ -27,19 +23,18 @@ __global__ void add_norm_kernel(bf16_bits* x, const bf16_bits* y, Norm norm, int
 #pragma unroll
   for (int j = 0; j < Held; ++j) {
     const int64_t group = threadIdx.x + int64_t{j} * threads;
-    values[j].vector = {0, 0, 0, 0};
+    values[j] = Eight::zeros();
     if (group >= groups) continue;
-    uint4* place = reinterpret_cast<uint4*>(x + row + group * 8);
-    values[j].vector = *place;
+    bf16_bits* place = x + row + group * 8;
+    values[j] = Eight::load(place);
     if (y == nullptr) continue;
-    Eight other;
-    other.vector = *reinterpret_cast<const uint4*>(y + row + group * 8);
+    const Eight other = Eight::load(y + row + group * 8);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       values[j].values[i] = hopper::round_bf16(hopper::add(hopper::widen_bf16(values[j].values[i]),
                                                            hopper::widen_bf16(other.values[i])));
     }
-    *place = values[j].vector;
+    values[j].store(place);
   }
   if (n == nullptr) return;
   float held[Held];
@@ -82,8 +77,7 @@ __global__ void add_norm_kernel(bf16_bits* x, const bf16_bits* y, Norm norm, int
   for (int j = 0; j < Held; ++j) {
     const int64_t group = threadIdx.x + int64_t{j} * threads;
     if (group >= groups) continue;
-    Eight gain;
-    gain.vector = *reinterpret_cast<const uint4*>(norm.gain + group * 8);
+    const Eight gain = Eight::load(norm.gain + group * 8);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const float stored = hopper::widen_bf16(gain.values[i]);
@@ -91,7 +85,7 @@ __global__ void add_norm_kernel(bf16_bits* x, const bf16_bits* y, Norm norm, int
           hopper::normed(hopper::widen_bf16(values[j].values[i]), inverse,
                          norm.zero_centred ? hopper::add(1.0f, stored) : stored));
     }
-    *reinterpret_cast<uint4*>(n + row + group * 8) = values[j].vector;
+    values[j].store(n + row + group * 8);
   }
 }
 

@@ -1,4 +1,5 @@
 // Embedding rows by token id.
+#include "cuda/kernels/eight.hpp"
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/support/launch.hpp"
 
@@ -13,7 +14,7 @@ __global__ void embedding_kernel(const bf16_bits* embedding, const int32_t* toke
   const bf16_bits* from = embedding + tokens[row] * stride;
   bf16_bits* to = x + row * stride;
   for (int64_t i = threadIdx.x * int64_t{8}; i < width; i += blockDim.x * int64_t{8}) {
-    *reinterpret_cast<uint4*>(to + i) = *reinterpret_cast<const uint4*>(from + i);
+    Eight::load(from + i).store(to + i);
   }
 }
 

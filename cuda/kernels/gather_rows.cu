@@ -1,4 +1,5 @@
 // Copies chosen rows of a packed tensor.
+#include "cuda/kernels/eight.hpp"
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/support/launch.hpp"
 
@@ -12,7 +13,7 @@ __global__ void gather_kernel(const bf16_bits* in, const int32_t* sources, int64
   const bf16_bits* from = in + sources[blockIdx.x] * stride;
   bf16_bits* to = out + blockIdx.x * stride;
   for (int64_t i = threadIdx.x * int64_t{8}; i < stride; i += blockDim.x * int64_t{8}) {
-    *reinterpret_cast<uint4*>(to + i) = *reinterpret_cast<const uint4*>(from + i);
+    Eight::load(from + i).store(to + i);
   }
 }
 

@@ -1,5 +1,6 @@
 // qk-norm, scale-offset and RoPE of projected heads; queries to their buffer, keys and values to
 // the cache.
+#include "cuda/kernels/eight.hpp"
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/support/launch.hpp"
 #include "reference/hopper/norm_order.hpp"
@@ -9,17 +10,6 @@ namespace orthros::cuda {
 namespace {
 
 constexpr int threads = 256;
-
-union Eight {
-  uint4 vector;
-  bf16_bits values[8];
-};
-
-__device__ Eight load(const bf16_bits* from) {
-  Eight eight;
-  eight.vector = *reinterpret_cast<const uint4*>(from);
-  return eight;
-}
 
 // A head's values as its lanes hold them: lane l of a team has groups l, l + team, .. of 8.
 template <int Held>
@@ -49,7 +39,7 @@ __device__ void normalise(Head<Held>& head, const Norm& norm, int lane, int team
   for (int j = 0; j < Held; ++j) {
     const int64_t first = (lane + j * team) * int64_t{8};
     if (first >= norm.width) continue;
-    const Eight gain = load(norm.gain + first);
+    const Eight gain = Eight::load(norm.gain + first);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const float stored = hopper::widen_bf16(gain.values[i]);
@@ -66,8 +56,8 @@ __device__ void scale(Head<Held>& head, const bf16_bits* alpha, const bf16_bits*
   for (int j = 0; j < Held; ++j) {
     const int64_t first = (lane + j * team) * int64_t{8};
     if (first >= width) continue;
-    const Eight a = load(alpha + first);
-    const Eight b = load(beta + first);
+    const Eight a = Eight::load(alpha + first);
+    const Eight b = Eight::load(beta + first);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       head.values[j][i] = hopper::scale_offset(hopper::widen_bf16(a.values[i]), head.values[j][i],
@@ -122,8 +112,7 @@ struct Projected {
 #pragma unroll
     for (int j = 0; j < Held; ++j) {
       const int64_t first = (lane + j * team) * int64_t{8};
-      groups[j].vector = {0, 0, 0, 0};
-      if (first < width) groups[j] = load(from + first);
+      groups[j] = first < width ? Eight::load(from + first) : Eight::zeros();
     }
   }
 };
@@ -184,9 +173,7 @@ __global__ void __launch_bounds__(threads, 2)
 #pragma unroll
       for (int j = 0; j < Held; ++j) {
         const int64_t first = (lane + j * team) * int64_t{8};
-        if (writes && first < width) {
-          *reinterpret_cast<uint4*>(to + first) = now.groups[j].vector;
-        }
+        if (writes && first < width) now.groups[j].store(to + first);
       }
       continue;
     }
@@ -233,7 +220,7 @@ __global__ void __launch_bounds__(threads, 2)
 #pragma unroll
         for (int i = 0; i < 8; ++i) result.values[i] = hopper::round_bf16(head.values[j][i]);
       }
-      *reinterpret_cast<uint4*>(to + first) = result.vector;
+      result.store(to + first);
     }
   }
 }

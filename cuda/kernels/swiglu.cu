@@ -1,4 +1,5 @@
 // SwiGLU of gate and up as the projection left them, interleaved by 8.
+#include "cuda/kernels/eight.hpp"
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/support/launch.hpp"
 #include "reference/hopper/pointwise.hpp"
@@ -15,19 +16,16 @@ __global__ void swiglu_kernel(const bf16_bits* gate_up, int64_t rows, int64_t st
   if (item >= rows * groups) return;
   const int64_t row = item / groups;
   const int64_t group = item % groups;
-  const uint4* from = reinterpret_cast<const uint4*>(gate_up + row * stride + group * 16);
-  union Eight {
-    uint4 vector;
-    bf16_bits values[8];
-  } gate, up, result;
-  gate.vector = from[0];
-  up.vector = from[1];
+  const bf16_bits* from = gate_up + row * stride + group * 16;
+  const Eight gate = Eight::load(from);
+  const Eight up = Eight::load(from + 8);
+  Eight result;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     result.values[i] = hopper::round_bf16(
         hopper::gated(hopper::widen_bf16(gate.values[i]), hopper::widen_bf16(up.values[i])));
   }
-  *reinterpret_cast<uint4*>(y + row * y_stride + group * 8) = result.vector;
+  result.store(y + row * y_stride + group * 8);
 }
 
 }  // namespace

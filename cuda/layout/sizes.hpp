@@ -5,6 +5,7 @@
 
 #include "cuda/layout/rows.hpp"
 #include "cuda/linear/linear.hpp"
+#include "reference/hopper/softmax_order.hpp"
 #include "reference/spec/model_spec.hpp"
 
 namespace orthros::cuda {
@@ -29,6 +30,12 @@ struct RowWidths {
     logits = padded16(spec.vocab);
   }
 };
+
+inline AttentionShape attention_shape(const ModelSpec& spec) {
+  const auto& mixer = std::get<SoftmaxAttention>(spec.layers[0].mixer);
+  return {mixer.query_heads, mixer.kv_heads, mixer.head_width,
+          hopper::score_scale(mixer.head_width)};
+}
 
 // One layer's keys, or values: sequence_stride between sequences, head_stride between heads.
 struct CacheShape {

@@ -40,6 +40,11 @@ class DeviceBuffer {
     ORTHROS_CUDA(
         cudaMemcpy(data_ + first, values.data(), values.size_bytes(), cudaMemcpyHostToDevice));
   }
+  // In `stream`, from the buffer's start; `values` may go as soon as the call returns.
+  void send(const std::vector<T>& values, cudaStream_t stream) const {
+    ORTHROS_CUDA(cudaMemcpyAsync(data_, values.data(), values.size() * sizeof(T),
+                                 cudaMemcpyHostToDevice, stream));
+  }
   std::vector<T> to_host(int64_t first, int64_t count) const {
     std::vector<T> values(static_cast<size_t>(count));
     ORTHROS_CUDA(cudaMemcpy(values.data(), data_ + first, values.size() * sizeof(T),
