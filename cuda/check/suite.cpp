@@ -89,6 +89,8 @@ void run_case(const CheckCase& check_case, EngineFault fault, HopperModels& mode
   if (check_case.errors) check_errors(check_case, *weights, main_run, greedy, findings);
 }
 
+constexpr double worth_saying = 5.0;  // seconds of a case
+
 void show_failures(const Findings& findings, size_t from) {
   for (size_t i = from; i < findings.failures().size(); ++i) {
     fmt::print(stderr, "check: FAILED {}\n", findings.failures()[i]);
@@ -150,7 +152,9 @@ Findings run_suite(const CheckRequest& request) {
     } catch (const std::exception& error) {
       findings.add_failure(error.what());
     }
-    findings.end_case(std::chrono::duration<double>(Clock::now() - start).count());
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    findings.end_case(seconds);
+    if (seconds > worth_saying) fmt::print(stderr, "check: {} took {:.0f} s\n", each.name, seconds);
     show_failures(findings, known);
     if (!device_works) break;
     if (request.fault != EngineFault::none && findings.failed() > 0) break;

@@ -46,8 +46,8 @@ int64_t split_workspace_bytes(const AttentionShape& shape, int64_t rows, int64_t
 void launch_split_attention(const Attention& call, int64_t base_rows, int64_t rows,
                             int64_t most_keys, void* workspace);
 
-// Any rows, any width, one thread a row and head, in plain code: rows with stream 0 are windowed
-// where call.window is not 0.
+// Any rows, any width up to 512, a block a row and head, in plain code: rows with stream 0 are
+// windowed where call.window is not 0.
 void launch_plain_attention(const Attention& call, int64_t rows);
 
 }  // namespace orthros::cuda
