@@ -61,12 +61,12 @@ RC_GTEST_PROP(team_attention, a_team_gives_the_definitions_bits_for_windows_and_
   std::vector<float> part(static_cast<size_t>(width));
   std::vector<float> total(static_cast<size_t>(width));
   std::vector<uint16_t> out(static_cast<size_t>(width), 0x7fff);
-  const TeamAttention<HostTeam> attention{{threads},
-                                          {most.data(), exact.data(), weights.data(), chains.data(),
-                                           scratch.data(), scratch.data() + width},
-                                          q.data(),
-                                          seen,
-                                          scale};
+  const TeamAttention<HostTeam> attention{
+      {threads},
+      {most.data(), exact.data(), weights.data(), chains.data(), part.data(), total.data()},
+      q.data(),
+      seen,
+      scale};
   if (windowed) {
     attention.base(out.data());
   } else {
