@@ -57,17 +57,13 @@ TEST_F(run_verb, any_number_of_shards_gives_the_same_dump_bit_for_bit) {
   std::string tokens;
   for (int t = 0; t < 1300; ++t) tokens += std::to_string(t * 37 % 101) + " ";
   write_file(folder_ / "tokens.txt", tokens);
-  for (const char* arch : {"orthros", "swa"}) {
-    for (const char* scalar : {"double", "hopper"}) {
-      const Words words = {"--tokens",  std::string("@").append(file("tokens.txt")),
-                           "--outputs", "1300,513,1",
-                           "--scalar",  scalar};
-      const std::string one_shot = dump(arch, words);
-      for (const char* shards : {"2", "3", "9"}) {
-        EXPECT_EQ(dump(arch, joined(words, {"--shards", shards})), one_shot) << arch << shards;
-      }
-      EXPECT_EQ(dump(arch, joined(words, {"--shards", "2", "--chunk", "100"})), one_shot);
-    }
+  for (const auto& [arch, scalar] : {std::pair{"orthros", "hopper"}, {"swa", "double"}}) {
+    const Words words = {"--tokens",  std::string("@").append(file("tokens.txt")),
+                         "--outputs", "1300,513,1",
+                         "--scalar",  scalar};
+    const std::string one_shot = dump(arch, words);
+    EXPECT_EQ(dump(arch, joined(words, {"--shards", "9"})), one_shot) << arch;
+    EXPECT_EQ(dump(arch, joined(words, {"--shards", "2", "--chunk", "100"})), one_shot) << arch;
   }
   EXPECT_EQ(ref_refusal(joined(random("transformer", seven_tokens), {"--shards", "2"})),
             "orthros-ref: " + file("config.json") +
