@@ -110,7 +110,7 @@ std::vector<CostOp> cost_ops(const StepCost& cost, const CostRequest& request) {
   for (const Op& op : ops) {
     lines.push_back({Stage::prefill, op, op.count, total_of(int128{op.count} * op.flops),
                      total_of(int128{op.count} * op.bytes()), cost.op_seconds(op),
-                     cost.timing().law(op.kind).bound(op)});
+                     cost.timing().law(op, cost.deployment().gpus()).bound(op)});
     kernels += lines.back().seconds;
   }
   const double rest = cost.seconds({&prefill, 1}, DecodeLoad{}) - kernels;
@@ -129,7 +129,8 @@ std::vector<CostOp> cost_ops(const StepCost& cost, const CostRequest& request) {
     append_ops(cost.model(), cost.deployment(), {}, load, ops);
     if (lines.size() == first) {
       for (const Op& op : ops) {
-        lines.push_back({Stage::decode, op, 0, 0, 0, 0.0, cost.timing().law(op.kind).bound(op)});
+        lines.push_back({Stage::decode, op, 0, 0, 0, 0.0,
+                         cost.timing().law(op, cost.deployment().gpus()).bound(op)});
       }
     }
     for (size_t i = 0; i < ops.size(); ++i) {

@@ -42,6 +42,11 @@ Hardware load_hardware(std::string_view name_or_path) {
   hardware.memory_bandwidth = figure(fields, "memory_bandwidth");
   hardware.link_bandwidth = figure(fields, "link_bandwidth");
   hardware.link_latency_s = figure(fields, "link_latency");
+  const bool network = fields.has("network_bandwidth");
+  hardware.network_bandwidth =
+      network ? figure(fields, "network_bandwidth") : hardware.link_bandwidth;
+  hardware.network_latency_s =
+      network ? figure(fields, "network_latency") : hardware.link_latency_s;
   hardware.largest_group = whole_figure(fields, "largest_group");
   hardware.dollars_per_hour = figure(fields, "dollars_per_hour");
   return hardware;

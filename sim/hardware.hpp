@@ -17,6 +17,9 @@ struct Hardware {
   double memory_bandwidth = 0.0;
   double link_bandwidth = 0.0;  // to the other GPUs of a group, one direction
   double link_latency_s = 0.0;  // of one message
+  // Between GPUs of different groups: of one GPU, one direction. The link's where a file has none.
+  double network_bandwidth = 0.0;
+  double network_latency_s = 0.0;
   int64_t largest_group = 1;    // GPUs that the link joins
   double dollars_per_hour = 0.0;
 };

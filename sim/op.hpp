@@ -42,6 +42,8 @@ struct Op {
   // Added by the next decode step.
   int64_t flops_growth = 0;
   int64_t bytes_growth = 0;
+  // Communication between the shards of a sequence, which may stand on different hosts.
+  bool between_shards = false;
 
   int64_t bytes() const { return bytes_read + bytes_written; }
 };

@@ -187,6 +187,7 @@ class Writer {
       if (parts > 1) {  // partial softmaxes: o, max and sum in fp32
         Op merge = make("merge_softmax", OpKind::communication, group.layers);
         merge.sequences = 1;
+        merge.between_shards = true;
         merge.bytes_written = narrow(int128{output.sequences} * 4 * (a + 2 * group.query_heads));
         ops_.push_back(merge);
       }
@@ -200,6 +201,7 @@ class Writer {
     const bool windowed = group.window < no_window;
     Op op = make(windowed ? "neighbour_kv" : "ring_kv", OpKind::communication, group.layers);
     op.sequences = windowed ? 1 : parts - 1;
+    op.between_shards = true;
     const int128 moved =
         windowed ? int128{sequences} * (group.window - 1) : keys * (parts - 1) / parts;
     op.bytes_written = narrow(moved * 2 * kv_width(group) * to_.kv_bytes);

@@ -13,6 +13,7 @@ std::optional<OpKind> op_kind_of(std::string_view name) {
 Timing timing_on(const Profile& profile, const Hardware& hardware, int64_t weight_bytes) {
   Timing timing;
   timing.step = profile.step;
+  timing.largest_group = hardware.largest_group;
   for (int i = 0; i < op_kinds; ++i) {
     const auto kind = static_cast<OpKind>(i);
     if (!profile.law(kind)) continue;
@@ -23,7 +24,13 @@ Timing timing_on(const Profile& profile, const Hardware& hardware, int64_t weigh
     law.rate *= fp8 ? hardware.fp8_rate : hardware.bf16_rate;
     law.bandwidth *= bandwidth;
     for (MemoryTier& tier : law.tiers) tier.bandwidth *= bandwidth;
-    if (link) law.latency_s += hardware.link_latency_s;
+    if (link) {
+      // Software gets as large a part of the network's bandwidth as of the link's.
+      timing.network = law;
+      timing.network.bandwidth *= hardware.network_bandwidth / hardware.link_bandwidth;
+      timing.network.latency_s += hardware.network_latency_s;
+      law.latency_s += hardware.link_latency_s;
+    }
     timing.laws[static_cast<size_t>(i)] = law;
   }
   return timing;

@@ -59,9 +59,16 @@ void save_profile(const Profile& profile, const std::filesystem::path& path);
 // linear layers.
 struct Timing {
   std::array<Law, op_kinds> laws;
+  Law network;                // communication between shards on different hosts
+  int64_t largest_group = 1;  // GPUs of a host
   StepSoftware step;
 
   const Law& law(OpKind kind) const { return laws[static_cast<size_t>(kind)]; }
+  // On `gpus` GPUs in all: past a host's, shards speak over the network.
+  const Law& law(const Op& op, int64_t gpus) const {
+    if (op.between_shards && gpus > largest_group) return network;
+    return law(op.kind);
+  }
 };
 Timing timing_on(const Profile& profile, const Hardware& hardware, int64_t weight_bytes);
 

@@ -27,11 +27,11 @@ StepCost::StepCost(CountModel model, const Deployment& deployment, const Profile
                         std::log2(static_cast<double>(deployment.tensor_parallel))) {}
 
 double StepCost::op_seconds(const Op& op) const {
-  return static_cast<double>(op.count) * timing_.law(op.kind).seconds(op);
+  return static_cast<double>(op.count) * timing_.law(op, deployment_.gpus()).seconds(op);
 }
 
 double StepCost::op_sum_seconds(const Op& op, int64_t steps) const {
-  return static_cast<double>(op.count) * timing_.law(op.kind).sum_seconds(op, steps);
+  return static_cast<double>(op.count) * timing_.law(op, deployment_.gpus()).sum_seconds(op, steps);
 }
 
 double StepCost::software_seconds(std::span<const PrefillChunk> prefill,

@@ -57,6 +57,9 @@ std::string understood(const CostScenario& s) {
   if (s.deployment.gpus() > 1) {
     text += fmt::format(", {} GPUs (tensor {}, sequence {})", s.deployment.gpus(),
                         s.deployment.tensor_parallel, s.deployment.sequence_parallel);
+    if (s.deployment.gpus() > s.hardware.largest_group) {
+      text += fmt::format(", hosts of {}", s.hardware.largest_group);
+    }
   }
   return text + "\n";
 }

@@ -49,6 +49,34 @@ RC_GTEST_PROP(sim_step_cost, a_laws_sum_equals_its_steps, ()) {
   RC_ASSERT(std::abs(law.sum_seconds(op, steps) - loop) <= sum_rounding * loop);
 }
 
+TEST(sim_step_cost, shards_past_a_host_speak_over_the_network_and_tensor_groups_over_the_link) {
+  Hardware hardware = load_hardware("h200");
+  hardware.largest_group = 8;
+  const Profile profile = load_profile("orthros-h200");
+  const double share = profile.law(OpKind::communication)->bandwidth;
+  const double launch = profile.law(OpKind::communication)->latency_s;
+  Op op;
+  op.kind = OpKind::communication;
+  op.sequences = 1;
+  op.bytes_written = 1'000'000;
+  const auto seconds = [&](int64_t shards, bool between_shards) {
+    Deployment deployment;
+    deployment.tensor_parallel = 4;
+    deployment.sequence_parallel = shards;
+    op.between_shards = between_shards;
+    return StepCost(count_model(preset("qwen3-8b", "orthros")), deployment, profile, hardware)
+        .op_seconds(op);
+  };
+  const double link = 1e6 / (share * hardware.link_bandwidth) + launch + hardware.link_latency_s;
+  const double network =
+      1e6 / (share * hardware.network_bandwidth) + launch + hardware.network_latency_s;
+  constexpr double rounding = 1e-15;  // a few operations on numbers of 1e-4
+  EXPECT_NEAR(seconds(2, true), link, rounding);
+  EXPECT_NEAR(seconds(3, true), network, rounding);
+  EXPECT_NEAR(seconds(3, false), link, rounding);
+  EXPECT_GT(network, 1.2 * link);
+}
+
 RC_GTEST_PROP(sim_step_cost, decode_in_closed_form_equals_token_by_token, ()) {
   const StepCost cost(count_model(test::random_spec()), {}, load_profile("sglang-triton-h100"),
                       load_hardware("h100-sxm"));
