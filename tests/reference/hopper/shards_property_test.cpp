@@ -14,7 +14,8 @@ namespace {
 
 template <class S>
 bool same_bits(const Matrix<S>& a, const Matrix<S>& b) {
-  return a.rows() == b.rows() && a.cols() == b.cols() &&
+  if (a.rows() != b.rows() || a.cols() != b.cols()) return false;
+  return a.size() == 0 ||
          std::memcmp(a.data(), b.data(), static_cast<size_t>(a.size()) * sizeof(S)) == 0;
 }
 
