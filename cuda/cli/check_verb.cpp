@@ -26,7 +26,7 @@ constexpr const char* notes = R"(examples
 Runs models with the same weights on the device and in the reference. Every cache entry and logit must
 have the bits of the reference's hopper scalar, and the same bits in every way that the engine can run
 them; errors against double must be within twice the bf16 reference's own and rounding slack. quick
-takes under a minute, full some minutes, 40 GB of device memory and 40 GB of the machine's.
+takes under a minute; full is far longer and wants 40 GB of device memory and 40 GB of the machine's.
 --fault, in a build with -DORTHROS_CUDA_FAULTS=ON, runs the engine with a fault, which the check must
 find: window_off_by_one, copy_writes_cache, index_as_position, dropped_split, stale_graph_length.
 Exit status: 0 all holds, 1 something differs (the first element is named by case, layer, stream,

@@ -7,6 +7,8 @@
 
 namespace orthros {
 
+static_assert(rows_loaded_together % hopper::panel_lanes == 0, "a panel is one thread's");
+
 extern template class Forward<Hopper, configured_fault>;
 extern template class ModelLoader<Hopper>;
 

@@ -14,6 +14,10 @@
 
 namespace orthros {
 
+// Consecutive rows that one thread gives to a Linear: a Linear whose rows share storage shares it
+// among no more than these.
+inline constexpr int64_t rows_loaded_together = 32;
+
 // Reads tensors by name, some rows at a time so that no whole tensor stands in double.
 template <class S>
 class ModelLoader {
@@ -113,7 +117,7 @@ class ModelLoader {
   template <class Row>
   void each_row(const TensorInfo& tensor, int64_t first, int64_t count, const Row& row) const {
     const int64_t width = tensor.elements() / tensor.shape.front();
-    constexpr int64_t panel = 32;
+    constexpr int64_t panel = rows_loaded_together;
     constexpr int64_t block_elements = int64_t{1} << 22;
     const int64_t block = std::max<int64_t>(block_elements / width / panel, 1) * panel;
     std::vector<double> wide(static_cast<size_t>(std::min(block, count) * width));
