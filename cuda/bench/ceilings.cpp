@@ -71,7 +71,8 @@ double gemm_floor_seconds(const DeviceModel& model, const std::vector<GemmCeilin
   return seconds;
 }
 
-double decode_bytes(const ModelSpec& spec, int64_t batch, double n) {
+double decode_bytes(const ModelSpec& spec, int64_t batch, double n, KvFormat format) {
+  const double entry = format == KvFormat::e4m3 ? 0.5 : 1.0;  // of a bf16 element
   double elements = static_cast<double>(spec.vocab) * static_cast<double>(spec.hidden);
   for (const Layer& layer : spec.layers) {
     const auto& mixer = std::get<SoftmaxAttention>(layer.mixer);
@@ -81,7 +82,7 @@ double decode_bytes(const ModelSpec& spec, int64_t batch, double n) {
     elements += hidden * (2.0 * query + 2.0 * kv + 3.0 * static_cast<double>(layer.ffn.width));
     const bool windowed = mixer.window && spec.streams == Streams::single;
     const double keys = windowed ? std::min(n, static_cast<double>(*mixer.window)) : n;
-    elements += static_cast<double>(batch) * keys * 2.0 * kv;
+    elements += static_cast<double>(batch) * keys * 2.0 * kv * entry;
   }
   return elements * static_cast<double>(sizeof(bf16_bits));
 }

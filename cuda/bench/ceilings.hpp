@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cuda/engine/device_model.hpp"
+#include "cuda/engine/engine.hpp"
 
 namespace orthros::cuda {
 
@@ -34,6 +35,7 @@ double gemm_floor_seconds(const DeviceModel& model, const std::vector<GemmCeilin
 
 // Bytes that a decode step must read: weights once, the head, and the keys and values that rows
 // see, each once. n: keys of a sequence's new token, itself included.
-double decode_bytes(const ModelSpec& spec, int64_t batch, double n);
+double decode_bytes(const ModelSpec& spec, int64_t batch, double n,
+                    KvFormat format = KvFormat::bf16);
 
 }  // namespace orthros::cuda

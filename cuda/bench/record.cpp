@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cuda/cli/kv_options.hpp"
 #include "reference/cli/model_report.hpp"
 
 namespace orthros::cuda {
@@ -57,6 +58,7 @@ Json result_json(const BenchResult& result) {
       {"output", load.output},
       {"batch", load.batch},
       {"chunk", load.chunk},
+      {"kv", format_name(result.kv)},
       {"repeats", m.repeats},
       {"prefills", load.prefills},
       {"ttft_s", load.prefills ? Json(m.ttft) : Json()},
@@ -88,8 +90,9 @@ void print_result(const BenchResult& result) {
   const Load& load = result.load;
   const Measured& m = result.measured;
   const auto batch = static_cast<double>(load.batch);
-  fmt::print("{} {}: input {}, output {}, batch {}, chunk {}; median of {}\n", result.model,
-             result.arch, load.input, load.output, load.batch, load.chunk, m.repeats);
+  fmt::print("{} {}: input {}, output {}, batch {}, chunk {}, KV {}; median of {}\n", result.model,
+             result.arch, load.input, load.output, load.batch, load.chunk, format_name(result.kv),
+             m.repeats);
   if (load.prefills) {
     fmt::print("  TTFT          {:>12.3f} ms  {:>12.0f} tokens/s\n", 1e3 * m.ttft,
                batch * static_cast<double>(load.input) / m.ttft);
@@ -133,13 +136,13 @@ void print_result(const BenchResult& result) {
 
 }  // namespace
 
-Floors measure_floors(const DeviceModel& model, const Load& load) {
+Floors measure_floors(const DeviceModel& model, const Load& load, KvFormat kv) {
   Floors floors;
   floors.copy_bytes_per_second = copy_bytes_per_second(nullptr);
   floors.gemms = gemm_ceilings(model, std::min(load.chunk, load.batch * load.input), nullptr);
   floors.prefill_gemms_s = gemm_floor_seconds(model, floors.gemms, load.batch * load.input);
   const double keys = static_cast<double>(load.input) + 0.5 * static_cast<double>(load.output);
-  floors.decode_bytes = decode_bytes(model.spec, load.batch, keys);
+  floors.decode_bytes = decode_bytes(model.spec, load.batch, keys, kv);
   floors.decode_step_s = floors.decode_bytes / floors.copy_bytes_per_second;
   return floors;
 }

@@ -27,12 +27,13 @@ struct Floors {
   double decode_bytes = 0.0;     // of the mean step
   double decode_step_s = 0.0;    // those at the copy's rate
 };
-Floors measure_floors(const DeviceModel& model, const Load& load);
+Floors measure_floors(const DeviceModel& model, const Load& load, KvFormat kv);
 
 struct BenchResult {
   std::string model;
   std::string arch;
   Load load;
+  KvFormat kv = KvFormat::bf16;
   Measured measured;
   int64_t weight_bytes = 0;
   int64_t engine_bytes = 0;

@@ -47,6 +47,11 @@ void Findings::add(ErrorFinding error) {
   errors_.push_back(std::move(error));
 }
 
+void Findings::add(RoundingFinding rounding) {
+  rounding.check_case = cases_.back().name;
+  roundings_.push_back(std::move(rounding));
+}
+
 void Findings::add_failure(const std::string& message) {
   fail(message);
 }

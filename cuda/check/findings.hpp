@@ -8,6 +8,7 @@
 
 #include "cuda/check/compare.hpp"
 #include "cuda/check/error_rule.hpp"
+#include "cuda/check/kv_rounding_error.hpp"
 
 namespace orthros::cuda {
 
@@ -45,6 +46,7 @@ class Findings {
   // Counts for the case begun. One that compares nothing counts for nothing.
   void add(std::string_view promise, const Tally& tally);
   void add(ErrorFinding error);
+  void add(RoundingFinding rounding);
   // An exception; no element to name.
   void add_failure(const std::string& message);
   void leave_out(const std::string& name, const std::string& why);
@@ -55,6 +57,7 @@ class Findings {
   const std::vector<PromiseCount>& promises() const { return promises_; }
   const std::vector<CaseFinding>& cases() const { return cases_; }
   const std::vector<ErrorFinding>& errors() const { return errors_; }
+  const std::vector<RoundingFinding>& roundings() const { return roundings_; }
   const std::vector<Difference>& differences() const { return differences_; }
   // "case: what went wrong", in the order found.
   const std::vector<std::string>& failures() const { return failures_; }
@@ -66,6 +69,7 @@ class Findings {
   std::vector<PromiseCount> promises_;  // in the order first counted
   std::vector<CaseFinding> cases_;
   std::vector<ErrorFinding> errors_;
+  std::vector<RoundingFinding> roundings_;
   std::vector<Difference> differences_;
   std::vector<std::string> failures_;
   std::vector<std::string> left_out_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "reference/hopper/kv_rounding.hpp"
 #include "reference/hopper/rounding.hpp"
 #include "reference/model/modes.hpp"
 
@@ -19,13 +20,14 @@ struct Ran {
 };
 
 template <class S>
-Ran<S> run(const Model<S>& model, std::span<const SequencePlan> plans) {
+Ran<S> run(const Model<S>& model, std::span<const SequencePlan> plans,
+           const ForwardOptions<S>& options = {}) {
   Ran<S> ran{{}, std::vector<Cache<S>>(plans.size(), Cache<S>(model.spec))};
   std::vector<Sequence<S>> batch;
   for (size_t i = 0; i < plans.size(); ++i) {
     batch.push_back({&ran.caches[i], plans[i].tokens, plans[i].outputs});
   }
-  ran.logits = forward<S>(model, std::span<const Sequence<S>>(batch));
+  ran.logits = forward<S>(model, std::span<const Sequence<S>>(batch), options);
   return ran;
 }
 
@@ -76,8 +78,16 @@ RealRun real_run(const RunRecord& run) {
   return result;
 }
 
-RunRecord hopper_run(const Model<Hopper>& model, std::span<const SequencePlan> plans) {
-  const Ran<Hopper> ran = run(model, plans);
+RunRecord hopper_run(const Model<Hopper>& model, std::span<const SequencePlan> plans,
+                     const hopper::KvScales* scales) {
+  ForwardOptions<Hopper> options;
+  if (scales != nullptr) {
+    options.round_kv = [&](int64_t layer, Matrix<Hopper>& keys, Matrix<Hopper>& values) {
+      hopper::round_to_entries(*scales, layer, false, keys);
+      hopper::round_to_entries(*scales, layer, true, values);
+    };
+  }
+  const Ran<Hopper> ran = run(model, plans, options);
   RunRecord record;
   for (size_t s = 0; s < plans.size(); ++s) {
     SequenceRecord& sequence = record.emplace_back();

@@ -9,6 +9,7 @@
 
 #include "cuda/check/record.hpp"
 #include "reference/hopper/forward.hpp"
+#include "reference/hopper/kv_scales.hpp"
 #include "reference/weights/bfloat16.hpp"
 
 namespace orthros::cuda {
@@ -34,8 +35,10 @@ class RoundedWeights : public WeightSource {
   std::shared_ptr<const WeightSource> source_;
 };
 
-// Each sequence whole, predicting at its outputs.
-RunRecord hopper_run(const Model<Hopper>& model, std::span<const SequencePlan> plans);
+// Each sequence whole, predicting at its outputs; over caches of e4m3 entries where there are
+// scales.
+RunRecord hopper_run(const Model<Hopper>& model, std::span<const SequencePlan> plans,
+                     const hopper::KvScales* scales = nullptr);
 RealRun double_run(const ModelSpec& spec, const WeightSource& weights,
                    std::span<const SequencePlan> plans);
 RealRun bf16_run(const ModelSpec& spec, const WeightSource& weights,

@@ -71,6 +71,33 @@ Json error_json(const ErrorFinding& error) {
   return json;
 }
 
+Json rounding_json(const RoundingFinding& rounding) {
+  return {{"case", rounding.check_case},
+          {"logits", rounding.logits},
+          {"max", rounding.most},
+          {"mean", rounding.mean},
+          {"max_logit", rounding.most_logit},
+          {"mean_logit", rounding.mean_logit}};
+}
+
+// fp8 caches against bf16 ones: the mean over all logits, and the largest error of any case.
+void print_roundings(const Findings& findings) {
+  if (findings.roundings().empty()) return;
+  double error = 0.0;
+  double size = 0.0;
+  const RoundingFinding* worst = &findings.roundings().front();
+  for (const RoundingFinding& each : findings.roundings()) {
+    error += each.mean * static_cast<double>(each.logits);
+    size += each.mean_logit * static_cast<double>(each.logits);
+    if (each.most / each.most_logit > worst->most / worst->most_logit) worst = &each;
+  }
+  fmt::print(
+      "\nlogits over fp8 caches against bf16 ones: mean difference {:.2f} % of the mean logit; "
+      "largest of any case, relative to its largest logit, {:.1f} % ({:.3g} of {:.3g}, {})\n",
+      100.0 * error / size, 100.0 * worst->most / worst->most_logit, worst->most, worst->most_logit,
+      worst->check_case);
+}
+
 // The largest share of its limit that an error takes.
 double share(const ErrorFinding& error) {
   const auto of = [](double part, double whole) { return whole > 0.0 ? part / whole : 0.0; };
@@ -107,6 +134,7 @@ Json check_json(const CheckSetting& setting, const Findings& findings) {
   json["seed"] = setting.seed;
   json["only"] = setting.only.empty() ? Json() : Json(setting.only);
   json["fault"] = setting.fault.empty() ? Json() : Json(setting.fault);
+  json["kv"] = setting.kv;
   json["compared"] = findings.compared();
   json["equal"] = findings.equal();
   json["failed"] = findings.failed();
@@ -134,6 +162,10 @@ Json check_json(const CheckSetting& setting, const Findings& findings) {
   }
   json["errors"] = Json::array();
   for (const ErrorFinding& error : findings.errors()) json["errors"].push_back(error_json(error));
+  json["fp8_against_bf16"] = Json::array();
+  for (const RoundingFinding& each : findings.roundings()) {
+    json["fp8_against_bf16"].push_back(rounding_json(each));
+  }
   json["left_out"] = findings.left_out();
   json["seconds"] = setting.seconds;
   return json;
@@ -141,8 +173,8 @@ Json check_json(const CheckSetting& setting, const Findings& findings) {
 
 void print_check(const CheckSetting& setting, const Findings& findings) {
   fmt::print("gpu     {}, driver {}, CUDA {}\n", setting.gpu, setting.driver, setting.cuda);
-  fmt::print("check   suite {}, seed {}, commit {}{}\n\n", setting.suite, setting.seed,
-             setting.commit, setting.fault.empty() ? "" : ", fault " + setting.fault);
+  fmt::print("check   suite {}, seed {}, KV {}, commit {}{}\n\n", setting.suite, setting.seed,
+             setting.kv, setting.commit, setting.fault.empty() ? "" : ", fault " + setting.fault);
   fmt::print("{:<48} {:>16} {:>16}\n", "promise", "compared", "equal");
   for (const PromiseCount& promise : findings.promises()) {
     fmt::print("{:<48} {:>16} {:>16}{}\n", promise.name, promise.compared, promise.equal,
@@ -150,6 +182,7 @@ void print_check(const CheckSetting& setting, const Findings& findings) {
   }
   fmt::print("{:<48} {:>16} {:>16}\n", "all", findings.compared(), findings.equal());
   print_errors(findings);
+  print_roundings(findings);
   for (const std::string& why : findings.left_out()) fmt::print("left out  {}\n", why);
   for (const std::string& failure : findings.failures()) fmt::print("FAILED  {}\n", failure);
   fmt::print("\n{} cases, {} failed, {:.1f} s\n", findings.cases().size(), findings.failed(),

@@ -15,11 +15,12 @@ struct CheckSetting {
   uint64_t seed = 1;
   std::string only;   // empty: all cases
   std::string fault;  // empty: none
+  std::string kv;     // entries of the caches, as --kv has it
   double seconds = 0.0;
 };
 
-// {suite, gpu, driver, cuda, commit, seed, only, fault, compared, equal, failed, first_difference,
-// failures, promises, cases, errors, left_out, seconds}.
+// {suite, gpu, driver, cuda, commit, seed, only, fault, kv, compared, equal, failed,
+// first_difference, failures, promises, cases, errors, fp8_against_bf16, left_out, seconds}.
 cli::Json check_json(const CheckSetting& setting, const Findings& findings);
 void print_check(const CheckSetting& setting, const Findings& findings);
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "cuda/check/golden_cases.hpp"
+#include "cuda/check/kv_rounding_error.hpp"
 #include "cuda/check/promises.hpp"
 #include "cuda/support/cuda_error.hpp"
 #include "reference/cli/loaded_model.hpp"
@@ -34,14 +35,15 @@ std::shared_ptr<const WeightSource> host_weights(const CheckCase& check_case,
 }
 
 // Why this machine cannot run the case; empty where it can.
-std::string too_large(const CheckCase& check_case) {
+std::string too_large(const CheckCase& check_case, KvFormat kv) {
   size_t free_bytes = 0;
   size_t all_bytes = 0;
   ORTHROS_CUDA(cudaMemGetInfo(&free_bytes, &all_bytes));
+  EngineLimits limits = limits_of(check_case);
+  limits.kv = kv;
   constexpr double slack = 1e9;  // context, workspaces, what is not given back at once
   const double needed = 2.0 * static_cast<double>(parameter_count(check_case.spec)) +
-                        static_cast<double>(engine_bytes(check_case.spec, limits_of(check_case))) +
-                        slack;
+                        static_cast<double>(engine_bytes(check_case.spec, limits)) + slack;
   if (needed > static_cast<double>(free_bytes)) {
     return fmt::format("needs {:.1f} GB of device memory, {:.1f} GB are free", needed / 1e9,
                        static_cast<double>(free_bytes) / 1e9);
@@ -72,17 +74,39 @@ void check_weights(const CheckCase& check_case, const DeviceModel& device, Findi
   findings.add("weights on the device = the source's", tally);
 }
 
-void run_case(const CheckCase& check_case, EngineFault fault, HopperModels& models,
+// Over e4m3 entries: the reference rounds likewise, and how far that takes the logits from bf16
+// caches is stated.
+void run_e4m3_case(const CheckCase& check_case, const DeviceModel& device, EngineFault fault,
+                   const Model<Hopper>& reference, Findings& findings) {
+  const RunRecord bf16 = hopper_run(reference, check_case.sequences);
+  EngineLimits limits = limits_of(check_case);
+  limits.kv = KvFormat::e4m3;
+  limits.kv_scales = case_scales(check_case.spec, bf16);
+  Engine engine(device, limits, fault);
+  PromiseRun run(check_case, engine, findings);
+  run.main_run();
+  const RunRecord rounded = hopper_run(reference, check_case.sequences, &*limits.kv_scales);
+  run.against(rounded);
+  run.run_every_way();
+  if (check_case.first_token_matters) run.first_token_matters();
+  run.greedy_plans();
+  findings.add(rounding_of(real_run(rounded).logits, real_run(bf16).logits));
+}
+
+void run_case(const CheckCase& check_case, EngineFault fault, KvFormat kv, HopperModels& models,
               Findings& findings) {
   const DeviceModel device = device_model(check_case);
   check_weights(check_case, device, findings);
+  const auto weights = host_weights(check_case, device);
+  if (check_case.origin != WeightOrigin::read_back) models.forget();
+  const Model<Hopper>& reference = models.load(check_case.spec, check_case.seed, *weights);
+  if (kv == KvFormat::e4m3) {
+    return run_e4m3_case(check_case, device, fault, reference, findings);
+  }
   Engine engine(device, limits_of(check_case), fault);
   PromiseRun run(check_case, engine, findings);
   const RunRecord& main_run = run.main_run();
-  const auto weights = host_weights(check_case, device);
-  if (check_case.origin != WeightOrigin::read_back) models.forget();
-  run.against(
-      hopper_run(models.load(check_case.spec, check_case.seed, *weights), check_case.sequences));
+  run.against(hopper_run(reference, check_case.sequences));
   run.run_every_way();
   if (check_case.first_token_matters) run.first_token_matters();
   const std::vector<SequencePlan> greedy = run.greedy_plans();
@@ -138,14 +162,14 @@ Findings run_suite(const CheckRequest& request) {
   for (const CheckCase& each : cases) {
     const size_t known = findings.failures().size();
     const auto start = Clock::now();
-    if (const std::string why = too_large(each); !why.empty()) {
+    if (const std::string why = too_large(each, request.kv); !why.empty()) {
       findings.leave_out(each.name, why);
       continue;
     }
     findings.begin_case(each.name, description(each));
     bool device_works = true;
     try {
-      run_case(each, request.fault, models, findings);
+      run_case(each, request.fault, request.kv, models, findings);
     } catch (const DeviceError& error) {
       findings.add_failure(fmt::format("{}; the cases behind it were not run", error.what()));
       device_works = false;

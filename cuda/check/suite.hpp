@@ -9,7 +9,7 @@
 
 #include "cuda/check/findings.hpp"
 #include "cuda/check/named_cases.hpp"
-#include "cuda/engine/fault.hpp"
+#include "cuda/engine/engine.hpp"
 
 namespace orthros::cuda {
 
@@ -17,6 +17,7 @@ struct CheckRequest {
   Suite suite = Suite::quick;
   uint64_t seed = 1;
   EngineFault fault = EngineFault::none;  // ends the check at the first case that fails
+  KvFormat kv = KvFormat::bf16;
   std::string only;  // the case of this name, or those whose names begin so; empty: all
   std::optional<std::filesystem::path> goldens;
 };

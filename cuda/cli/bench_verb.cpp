@@ -9,6 +9,7 @@
 #include "cuda/bench/targets.hpp"
 #include "cuda/cli/device_info.hpp"
 #include "cuda/cli/device_input.hpp"
+#include "cuda/cli/kv_options.hpp"
 #include "cuda/cli/verbs.hpp"
 #include "reference/cli/model_options.hpp"
 #include "reference/spec/architecture.hpp"
@@ -55,10 +56,12 @@ BenchResult bench_architecture(const cli::po::variables_map& given, const BenchO
   limits.context = load.input + load.output;
   limits.chunk = load.chunk;
   limits.outputs = load.batch;
+  limits.kv = kv_format(given);
   BenchResult result;
   result.model = input.name;
   result.arch = input.arch;
   result.load = load;
+  result.kv = limits.kv;
   {
     Engine engine(model, limits);
     result.measured = measure(engine, load, options.repeats);
@@ -67,7 +70,7 @@ BenchResult bench_architecture(const cli::po::variables_map& given, const BenchO
     result.weight_bytes = model.bytes();
   }
   result.clocks = read_clocks();
-  if (options.ceilings) result.floors = measure_floors(model, load);
+  if (options.ceilings) result.floors = measure_floors(model, load, limits.kv);
   return result;
 }
 
@@ -85,6 +88,7 @@ int run_bench(const cli::Arguments& arguments) {
       "no-prefill", "start the answer over a cache of random entries")(
       "ceilings", "measure ceilings in the same process")("ops", "time each op")(
       "targets", "the table of targets")("json", "print JSON");
+  add_kv_options(options, false);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   BenchOptions bench;

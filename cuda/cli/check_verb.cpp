@@ -7,6 +7,7 @@
 #include "cuda/check/report.hpp"
 #include "cuda/check/suite.hpp"
 #include "cuda/cli/device_info.hpp"
+#include "cuda/cli/kv_options.hpp"
 #include "cuda/cli/verbs.hpp"
 #include "reference/cli_support/options.hpp"
 #include "reference/spec/input_error.hpp"
@@ -28,12 +29,16 @@ have the bits of the reference's hopper scalar, and the same bits in every way t
 them; errors against double must be within twice the bf16 reference's own and rounding slack. quick
 takes under a minute; full is far longer and wants 40 GB of device memory and 40 GB of the machine's.
 --fault, in a build with -DORTHROS_CUDA_FAULTS=ON, runs the engine with a fault, which the check must
-find: window_off_by_one, copy_writes_cache, index_as_position, dropped_split, stale_graph_length.
+find: window_off_by_one, copy_writes_cache, index_as_position, dropped_split, stale_graph_length, and
+with --kv fp8 neighbour_scale.
+--kv fp8 checks the same over caches of e4m3 entries, the reference rounding likewise, and states how
+far the logits are from those over bf16 caches in place of the errors against double.
 Exit status: 0 all holds, 1 something differs (the first element is named by case, layer, stream,
 position and head), 2 bad input or no device.
---json: {suite, gpu, driver, cuda, commit, seed, only, fault, compared, equal, failed,
+--json: {suite, gpu, driver, cuda, commit, seed, only, fault, kv, compared, equal, failed,
 first_difference, failures, promises: [{name, compared, equal}], cases: [{name, what, compared, equal,
-failed, seconds}], errors: [{case, part, max, mean, holds}], left_out, seconds}.
+failed, seconds}], errors: [{case, part, max, mean, holds}], fp8_against_bf16: [{case, logits,
+max, mean, max_logit, mean_logit}], left_out, seconds}.
 )";
 
 struct NamedFault {
@@ -46,6 +51,7 @@ constexpr NamedFault faults[] = {
     {"index_as_position", EngineFault::index_as_position},
     {"dropped_split", EngineFault::dropped_split},
     {"stale_graph_length", EngineFault::stale_graph_length},
+    {"neighbour_scale", EngineFault::neighbour_scale},
 };
 
 EngineFault fault_option(const po::variables_map& given) {
@@ -67,6 +73,10 @@ CheckRequest read_request(const po::variables_map& given) {
   const bool full = cli::choice_option(given, "suite", {"quick", "full"}) == "full";
   request.suite = full ? Suite::full : Suite::quick;
   request.fault = fault_option(given);
+  request.kv = kv_format(given);
+  if (request.fault == EngineFault::neighbour_scale && request.kv != KvFormat::e4m3) {
+    throw InputError("--fault", "", "expected --kv fp8 beside neighbour_scale");
+  }
   request.only = cli::optional_text(given, "only").value_or("");
   const int64_t seed = cli::size_option(given, "seed");
   request.seed = static_cast<uint64_t>(seed);
@@ -88,6 +98,7 @@ int run_check(const cli::Arguments& arguments) {
       "only", text("NAME"), "the case of this name, or those whose names begin so")(
       "goldens", text("DIR"), "golden checkpoints; default: the source tree's")(
       "fault", text("NAME"), "run the engine with a fault")("json", "print JSON");
+  add_kv_options(options, false);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   const CheckRequest request = read_request(*given);
@@ -100,6 +111,7 @@ int run_check(const cli::Arguments& arguments) {
   setting.cuda = device.cuda;
   setting.commit = build_commit();
   setting.seed = request.seed;
+  setting.kv = format_name(request.kv);
   setting.only = request.only;
   setting.fault = cli::optional_text(*given, "fault").value_or("");
   const auto start = std::chrono::steady_clock::now();

@@ -11,9 +11,9 @@ DeviceModel load_on_device(const cli::ModelInput& input) {
   return {input.spec, *input.weights, [&](int64_t elements) { progress.add(elements); }};
 }
 
-cli::ComputeOptions engine_compute() {
+cli::ComputeOptions engine_compute(KvFormat kv) {
   cli::ComputeOptions compute;
-  compute.scalar = "hopper-gpu";
+  compute.scalar = kv == KvFormat::e4m3 ? "hopper-gpu-fp8-kv" : "hopper-gpu";
   return compute;
 }
 

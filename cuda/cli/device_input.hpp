@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/engine/device_model.hpp"
+#include "cuda/engine/engine.hpp"
 #include "reference/cli/compute_options.hpp"
 #include "reference/cli/model_options.hpp"
 
@@ -10,7 +11,8 @@ namespace orthros::cuda {
 // Random weights are drawn there; a checkpoint's are read, with progress.
 DeviceModel load_on_device(const cli::ModelInput& input);
 
-// How reports name this arithmetic beside the reference's scalars.
-cli::ComputeOptions engine_compute();
+// How reports name this arithmetic beside the reference's scalars: hopper-gpu, or
+// hopper-gpu-fp8-kv.
+cli::ComputeOptions engine_compute(KvFormat kv);
 
 }  // namespace orthros::cuda

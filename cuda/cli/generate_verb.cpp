@@ -6,6 +6,7 @@
 
 #include "cuda/cli/device_info.hpp"
 #include "cuda/cli/device_input.hpp"
+#include "cuda/cli/kv_options.hpp"
 #include "cuda/cli/verbs.hpp"
 #include "cuda/engine/engine.hpp"
 #include "reference/cli/generate_report.hpp"
@@ -104,9 +105,9 @@ void print_all(const ModelSpec& spec, const std::vector<Ids>& prompts,
   }
 }
 
-void print_json(const cli::ModelInput& input, const std::vector<Ids>& prompts, int64_t most,
-                const std::vector<Ids>& generated) {
-  cli::Json json = cli::model_json(input, engine_compute());
+void print_json(const cli::ModelInput& input, KvFormat kv, const std::vector<Ids>& prompts,
+                int64_t most, const std::vector<Ids>& generated) {
+  cli::Json json = cli::model_json(input, engine_compute(kv));
   if (prompts.size() == 1) {
     cli::print_json(
         cli::generated_json(input.spec, prompts[0], most, generated[0], std::move(json)));
@@ -126,6 +127,7 @@ int run_generate(const cli::Arguments& arguments) {
   cli::add_model_options(options);
   cli::add_prompts_option(options);
   cli::add_generate_options(options);
+  add_kv_options(options, true);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   const cli::GenerateRequest request = cli::read_generate_request(*given);
@@ -138,15 +140,16 @@ int run_generate(const cli::Arguments& arguments) {
   }
   input.spec.eos = cli::eos_ids(*given, input.spec);
   require_runnable(input.spec);
-  const EngineLimits limits = limits_for(prompts, request);
+  EngineLimits limits = limits_for(prompts, request);
   require_device();
   const DeviceModel model = load_on_device(input);
+  set_kv(*given, model, limits);
   Engine engine(model, limits);
 
   // A lone prompt's ids are shown as they come.
   const bool lone = prompts.size() == 1;
   if (!request.json) {
-    cli::print_model(input, engine_compute());
+    cli::print_model(input, engine_compute(limits.kv));
     if (lone) cli::print_prompt(input.spec, prompts[0]);
   }
   const std::vector<Ids> generated =
@@ -156,7 +159,7 @@ int run_generate(const cli::Arguments& arguments) {
         std::fflush(stdout);
       });
   if (request.json) {
-    print_json(input, prompts, request.most, generated);
+    print_json(input, limits.kv, prompts, request.most, generated);
   } else if (lone) {
     cli::print_finish(input.spec, generated[0]);
   } else {

@@ -4,6 +4,7 @@
 #include "cuda/cli/device_info.hpp"
 #include "cuda/cli/device_input.hpp"
 #include "cuda/cli/documents.hpp"
+#include "cuda/cli/kv_options.hpp"
 #include "cuda/cli/verbs.hpp"
 #include "cuda/engine/engine.hpp"
 #include "reference/cli/run_report.hpp"
@@ -23,8 +24,9 @@ constexpr const char* notes = R"(examples
   orthros-cuda run --model DIR --tokens 5,7,9 --tokens 3,1 --outputs all --dump out.safetensors
 
 Options, --json and --dump as of 'orthros-ref run', whose --scalar hopper gives the same numbers bit
-for bit. Weights and caches are bf16; random weights are drawn on the device. The documents of a
-packed sequence run as sequences of their own.
+for bit. Weights are bf16 and so are caches unless --kv fp8 is given; dumped keys and values are then
+the entries times their scales. Random weights are drawn on the device. The documents of a packed
+sequence run as sequences of their own.
 )";
 
 // Tokens in one pass through the layers, at most; fewer where many predict, since each has a row of
@@ -129,6 +131,7 @@ int run_run(const cli::Arguments& arguments) {
   cli::add_model_options(options);
   cli::add_sequence_options(options);
   cli::add_run_options(options);
+  add_kv_options(options, true);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   const cli::RunRequest request = cli::read_run_request(*given);
@@ -142,8 +145,10 @@ int run_run(const cli::Arguments& arguments) {
   require_device();
   const std::vector<Document> documents = documents_of(sequences);
   const DeviceModel model = load_on_device(input);
-  Engine engine(model, limits_for(documents, request.chunk));
-  cli::report_run(input, engine_compute(), request, sequences,
+  EngineLimits limits = limits_for(documents, request.chunk);
+  set_kv(*given, model, limits);
+  Engine engine(model, limits);
+  cli::report_run(input, engine_compute(limits.kv), request, sequences,
                   run_engine(engine, sequences, documents, request));
   return 0;
 }

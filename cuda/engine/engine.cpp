@@ -52,8 +52,7 @@ void check_limits(const ModelSpec& spec, const EngineLimits& limits) {
 int64_t engine_bytes(const ModelSpec& spec, const EngineLimits& limits) {
   const auto& mixer = std::get<SoftmaxAttention>(spec.layers[0].mixer);
   const int64_t rotary = mixer.rope ? limits.context * mixer.rope->width * 4 : 0;
-  return buffer_bytes(spec, limits) + rotary + Linears::workspace_bytes +
-         2 * cache_shape(spec, limits).elements() * static_cast<int64_t>(sizeof(bf16_bits));
+  return buffer_bytes(spec, limits) + rotary + Linears::workspace_bytes + cache_bytes(spec, limits);
 }
 
 int64_t most_context(const ModelSpec& spec, const EngineLimits& limits, int64_t bytes) {
@@ -145,8 +144,11 @@ class Engine::State {
     }
     to.tokens.send(plan.tokens, stream);
     to.rows.send(plan.rows, stream);
-    to.attention_rows.send(seen_by_attention(plan.rows, fault), stream);
-    to.runs.send(plan.runs, stream);
+    std::vector<Row> seen = seen_by_attention(plan.rows, fault);
+    std::vector<QueryRun> runs = plan.runs;
+    layers.to_scratch(runs, seen);
+    to.attention_rows.send(seen, stream);
+    to.runs.send(runs, stream);
     to.base_tiles.send(plan.base_tiles, stream);
     to.live_rows.send(plan.live_rows, stream);
     to.live_sources.send(plan.live_sources, stream);
@@ -159,6 +161,7 @@ class Engine::State {
     pass.live = count(plan.live_rows);
     pass.gathers = !two_streams();
     pass.runs = count(plan.runs);
+    pass.prompt_runs = plan.runs;
     pass.longest_run = longest;
     pass.base_tiles = count(plan.base_tiles);
     pass.live_tiles = count(plan.live_tiles);

@@ -4,14 +4,19 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "cuda/engine/device_model.hpp"
 #include "cuda/engine/fault.hpp"
 #include "cuda/layout/rows.hpp"
+#include "reference/hopper/kv_scales.hpp"
 
 namespace orthros::cuda {
+
+// What a cache's entries are: bf16, or e4m3 times a power of two, half the bytes (ARITHMETIC.md).
+enum class KvFormat { bf16, e4m3 };
 
 // What an engine must have room for; all of it is allocated once.
 struct EngineLimits {
@@ -22,6 +27,8 @@ struct EngineLimits {
   // Elements between the caches of two sequences, heads following each other inside; 0: packed.
   // Larger only to place entries past 2^31 elements in a test.
   int64_t sequence_stride = 0;
+  KvFormat kv = KvFormat::bf16;
+  std::optional<hopper::KvScales> kv_scales;  // of e4m3 entries; none: all 1
 };
 
 // Device memory that an engine of these limits takes, weights not counted.
@@ -84,7 +91,8 @@ class Engine {
   void truncate(int64_t sequence, int64_t length);
   void reset();
 
-  // A layer's cached keys (after RoPE) or values of one sequence: length x Hkv d, bf16 bits.
+  // A layer's cached keys (after RoPE) or values of one sequence: length x Hkv d, bf16 bits; of
+  // e4m3 entries those times their scales.
   std::vector<bf16_bits> keys(int64_t layer, int64_t sequence) const;
   std::vector<bf16_bits> values(int64_t layer, int64_t sequence) const;
 
@@ -95,7 +103,8 @@ class Engine {
   // Who hears of ops as they are launched, from now on; graphs that are replayed tell nothing.
   void observe(OpObserver observer);
 
-  // Fills every buffer and every cache entry past the written lengths with NaN, for tests.
+  // Fills every buffer and every cache entry past the written lengths with NaN, e4m3 entries with
+  // 0x7f, for tests.
   void poison();
 
   const ModelSpec& spec() const;

@@ -11,6 +11,7 @@ enum class EngineFault {
   index_as_position,   // a copy's row in the packed tensor taken for its position
   dropped_split,       // the last split of an output row's keys left out
   stale_graph_length,  // a replayed graph keeps the lengths of its capture
+  neighbour_scale,     // e4m3 entries read with the next KV head's scale
 };
 
 }  // namespace orthros::cuda

@@ -20,6 +20,12 @@ CacheShape cache_shape(const ModelSpec& spec, const EngineLimits& limits) {
           std::max(limits.sequence_stride, mixer.kv_heads * head_stride)};
 }
 
+int64_t cache_bytes(const ModelSpec& spec, const EngineLimits& limits) {
+  const CacheShape shape = cache_shape(spec, limits);
+  if (limits.kv == KvFormat::e4m3) return e4m3_store_bytes(spec, limits, shape);
+  return 2 * shape.elements() * static_cast<int64_t>(sizeof(bf16_bits));
+}
+
 std::vector<bf16_bits> KvStore::entries(const DeviceBuffer<bf16_bits>& from, int64_t layer,
                                         int64_t sequence, int64_t length) const {
   std::vector<bf16_bits> result(static_cast<size_t>(length * shape_.kv_heads * shape_.width));
@@ -36,6 +42,7 @@ std::vector<bf16_bits> KvStore::entries(const DeviceBuffer<bf16_bits>& from, int
 }
 
 void KvStore::draw(cudaStream_t stream) {
+  if (e4m3_) return e4m3_->draw(stream);
   const auto fill = [&](const DeviceBuffer<bf16_bits>& buffer, const char* name) {
     launch_draw_weights(CounterRandom(1, name), 0.0, 1.0,
                         {0, 1, buffer.size(), buffer.size(), false}, buffer.data(), stream);
@@ -45,6 +52,7 @@ void KvStore::draw(cudaStream_t stream) {
 }
 
 void KvStore::poison(int64_t sequence, int64_t length, cudaStream_t stream) {
+  if (e4m3_) return e4m3_->poison(sequence, length, stream);
   const int64_t written = length * shape_.width;
   for (int64_t i = 0; i < shape_.layers; ++i) {
     const KvView view = layer(i);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cuda/kernels/kv_entries.hpp"
+#include "cuda/layout/near_keys.hpp"
 #include "reference/hopper/rotary_table.hpp"
 
 namespace orthros::cuda {
@@ -43,7 +45,7 @@ std::unique_ptr<Linears> prepared_linears(const DeviceModel& model, int64_t rows
 Layers::Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault)
     : linears_(prepared_linears(model, Capacity(model.spec, limits).rows)),
       buffers(model.spec, limits),
-      cache(model.spec, limits),
+      cache(model.spec, limits, fault),
       model_(model),
       fault_(fault),
       shape_(attention_shape(model.spec)) {
@@ -55,6 +57,11 @@ Layers::Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault
 
 int64_t Layers::tile_rows() const {
   return range_attention_fits(shape_) ? range_tile_rows(shape_) : 1;
+}
+
+void Layers::to_scratch(std::vector<QueryRun>& runs, std::vector<Row>& rows) const {
+  if (cache.e4m3() == nullptr || !cache.e4m3()->widens()) return;
+  place_in_scratch(runs, rows, widest_window(model_.spec));
 }
 
 const SoftmaxAttention& Layers::mixer(size_t layer) const {
@@ -166,7 +173,7 @@ Attention Layers::attention(size_t layer, cudaStream_t stream) const {
   int64_t window = mixer(layer).window.value_or(0);
   if (window > 0 && fault_ == EngineFault::window_off_by_one) ++window;
   return {shape_,
-          cache.layer(static_cast<int64_t>(layer)),
+          cache.seen(static_cast<int64_t>(layer)),
           buffers.q.data(),
           buffers.o.data(),
           buffers.widths.query,
@@ -199,12 +206,32 @@ void Layers::attend(size_t layer, const Pass& pass, cudaStream_t stream) {
 // Eq. 4: a prompt's base rows.
 void Layers::attend_base(const Attention& call, const Pass& pass) {
   if (pass.base_rows == 0) return;
+  if (cache.e4m3() != nullptr && cache.e4m3()->widens()) return attend_widened(call, pass);
   if (window_attention_fits(shape_, call.window)) {
     launch_window_attention(call, buffers.runs.data(), pass.runs, pass.longest_run);
   } else if (range_attention_fits(shape_)) {
     launch_range_attention(call, buffers.base_tiles.data(), pass.base_tiles);
   } else {
     launch_plain_attention(call, pass.base_rows);
+  }
+}
+
+// The same over e4m3 entries, run by run over those that it sees, in bf16.
+void Layers::attend_widened(const Attention& call, const Pass& pass) {
+  Attention widened = call;
+  widened.kv = cache.e4m3()->scratch();
+  int64_t tile = 0;
+  for (size_t i = 0; i < pass.prompt_runs.size(); ++i) {
+    const QueryRun& run = pass.prompt_runs[i];
+    launch_widen_entries(call.kv, shape_, run.sequence, near_keys(run, widest_window(model_.spec)),
+                         widened.kv, call.stream);
+    if (window_attention_fits(shape_, call.window)) {
+      launch_window_attention(widened, buffers.runs.data() + i, 1, run.count);
+      continue;
+    }
+    const int64_t tiles = (run.count + tile_rows() - 1) / tile_rows();
+    launch_range_attention(widened, buffers.base_tiles.data() + tile, tiles);
+    tile += tiles;
   }
 }
 
@@ -215,6 +242,17 @@ void Layers::attend_few(const Attention& call, int64_t base_rows, int64_t rows, 
     launch_plain_attention(call, rows);
   } else if (rows <= buffers.capacity.split_rows) {
     launch_split_attention(call, base_rows, rows, buffers.capacity.context, buffers.splits.data());
+  } else if (cache.e4m3() != nullptr) {
+    // Only split attention reads e4m3 entries: as many rows at once as it has room for.
+    for (int64_t first = 0; first < rows; first += buffers.capacity.split_rows) {
+      const int64_t count = std::min(rows - first, buffers.capacity.split_rows);
+      Attention some = call;
+      some.q += first * call.row_stride;
+      some.out += first * call.row_stride;
+      some.rows += first;
+      launch_split_attention(some, std::clamp<int64_t>(base_rows - first, 0, count), count,
+                             buffers.capacity.context, buffers.splits.data());
+    }
   } else {
     Attention tiled = call;
     if (base_rows == 0) tiled.window = 0;

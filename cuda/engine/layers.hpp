@@ -24,6 +24,7 @@ struct Pass {
   int64_t longest_run = 0;
   int64_t base_tiles = 0;
   int64_t live_tiles = 0;
+  std::vector<QueryRun> prompt_runs;  // the runs as they stand in the sequences
 };
 
 class Layers {
@@ -35,6 +36,9 @@ class Layers {
 
   // Rows a tile may have, for planning.
   int64_t tile_rows() const;
+  // Changes a prompt's runs, and the rows that attention is told of, into what attend_base reads
+  // where it reads entries out of a scratch cache.
+  void to_scratch(std::vector<QueryRun>& runs, std::vector<Row>& rows) const;
   // From Buffers' tokens and places to logits and predicted tokens. Nothing waits; everything is in
   // `stream`.
   void run(const Pass& pass, cudaStream_t stream);
@@ -55,6 +59,7 @@ class Layers {
              cudaStream_t stream);
   void attend(size_t layer, const Pass& pass, cudaStream_t stream);
   void attend_base(const Attention& call, const Pass& pass);
+  void attend_widened(const Attention& call, const Pass& pass);
   void attend_few(const Attention& call, int64_t base_rows, int64_t rows, const Pass& pass);
   void finish_layer(size_t layer, bf16_bits* x, bf16_bits* n, Span rows, const bf16_bits* next_norm,
                     cudaStream_t stream);

@@ -9,7 +9,8 @@ namespace orthros::cuda {
 
 // What all attention launches share. Every row's own entry is in the cache already. Bits are those
 // of reference/hopper/attention_row.hpp: attend_base for a windowed row, attend_output otherwise.
-// Entries from a sequence's written length on may hold anything, NaN among it.
+// Entries from a sequence's written length on may hold anything, NaN among it. Split and plain
+// attention read bf16 or e4m3 entries, window and range attention bf16 ones.
 struct Attention {
   AttentionShape shape;
   KvView kv;

@@ -53,8 +53,8 @@ struct HeadPlacement {
   KvView kv;
 };
 
-// q = RoPE(alpha qknorm(q) + beta) into `q`; k = RoPE(qknorm(k)) and v into the cache at the row's
-// sequence and position.
+// q = RoPE(alpha qknorm(q) + beta) into `q`; k = RoPE(qknorm(k)) and v, rounded to bf16 and, where
+// entries are e4m3, to these, into the cache at the row's sequence and position.
 void launch_place_heads(const HeadPlacement& placement, cudaStream_t stream);
 
 // y = SwiGLU: gate and up interleaved by 8 as Linears::gated has them. gate_up: rows, stride apart;

@@ -3,6 +3,7 @@
 #include "cuda/kernels/eight.hpp"
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/support/launch.hpp"
+#include "reference/hopper/e4m3.hpp"
 #include "reference/hopper/norm_order.hpp"
 #include "reference/hopper/pointwise.hpp"
 
@@ -117,6 +118,18 @@ struct Projected {
   }
 };
 
+// Eight bf16 values as e4m3 entries.
+__device__ void store_entries(const Eight& eight, float inverse_scale, uint8_t* to) {
+  uint32_t fours[2] = {0, 0};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const uint8_t entry =
+        hopper::round_e4m3(hopper::multiply(hopper::widen_bf16(eight.values[i]), inverse_scale));
+    fours[i / 4] |= static_cast<uint32_t>(entry) << 8 * (i % 4);
+  }
+  *reinterpret_cast<uint2*>(to) = {fours[0], fours[1]};
+}
+
 // A team of lanes takes every `share`-th head of one row, with the row's angles in registers.
 // heads: those at each row, queries first, a multiple of share. InLane: all of a head is rotated,
 // and a lane's two groups are each other's partners.
@@ -161,19 +174,34 @@ __global__ void __launch_bounds__(threads, 2)
     }
     const bool query = slot < query_heads;
     const bool value = slot >= query_heads + kv_heads;
-    bf16_bits* to;
+    bf16_bits* to = nullptr;
+    uint8_t* to8 = nullptr;
+    float inverse_scale = 1.0f;
     if (query) {
       to = p.q + row * p.q_stride + slot * width;
     } else {
       const int head = slot - query_heads - (value ? kv_heads : 0);
-      to = (value ? p.kv.values : p.kv.keys) + entry + head * p.kv.head_stride;
+      const int64_t at = entry + head * p.kv.head_stride;
+      if (p.kv.keys8 != nullptr) {
+        to8 = (value ? p.kv.values8 : p.kv.keys8) + at;
+        inverse_scale = hopper::inverse_scale(p.kv.exponents[value ? kv_heads + head : head]);
+      } else {
+        to = (value ? p.kv.values : p.kv.keys) + at;
+      }
     }
+    const auto store = [&](const Eight& eight, int64_t first) {
+      if (to8 != nullptr) {
+        store_entries(eight, inverse_scale, to8 + first);
+      } else {
+        eight.store(to + first);
+      }
+    };
     const bool writes = active && (query || row < p.base_rows);
     if (__all_sync(0xffffffff, value)) {
 #pragma unroll
       for (int j = 0; j < Held; ++j) {
         const int64_t first = (lane + j * team) * int64_t{8};
-        if (writes && first < width) now.groups[j].store(to + first);
+        if (writes && first < width) store(now.groups[j], first);
       }
       continue;
     }
@@ -220,7 +248,7 @@ __global__ void __launch_bounds__(threads, 2)
 #pragma unroll
         for (int i = 0; i < 8; ++i) result.values[i] = hopper::round_bf16(head.values[j][i]);
       }
-      result.store(to + first);
+      store(result, first);
     }
   }
 }

@@ -1,5 +1,6 @@
 // Attention in plain code, a block a row and head: any width, and what faster kernels must equal.
 #include <stdexcept>
+#include <type_traits>
 
 #include "cuda/kernels/attention.hpp"
 #include "cuda/kernels/mma.hpp"
@@ -22,6 +23,25 @@ struct Block {
   }
 };
 
+// A KV head's keys, of the call's kind of entries.
+template <class Keys>
+__device__ Keys keys_of(const Attention& call, int64_t kv_head, int64_t start, KeyRange range) {
+  const int64_t width = call.shape.width;
+  if constexpr (std::is_same_v<Keys, E4m3Keys>) {
+    return {call.kv.keys8 + start,
+            call.kv.values8 + start,
+            width,
+            width,
+            range.begin,
+            range.end,
+            call.kv.exponents[kv_head],
+            call.kv.exponents[call.shape.kv_heads + kv_head]};
+  } else {
+    return {call.kv.keys + start, call.kv.values + start, width, width, range.begin, range.end};
+  }
+}
+
+template <class Keys>
 __global__ void __launch_bounds__(threads) plain_attention(Attention call) {
   __shared__ float most[threads];
   __shared__ float exact[team_keys];
@@ -40,12 +60,11 @@ __global__ void __launch_bounds__(threads) plain_attention(Attention call) {
       entry_offset(row.sequence, call.kv.sequence_stride, kv_head, call.kv.head_stride, 0, width);
   const bool windowed = row.stream == 0 && call.window != 0;
   const KeyRange range = window_range(row.position, windowed ? call.window : 0);
-  const TeamAttention<Block> attention{
-      {},
-      {most, exact, weights, chains, part, total},
-      call.q + r * call.row_stride + head * width,
-      {call.kv.keys + start, call.kv.values + start, width, width, range.begin, range.end},
-      call.shape.scale};
+  const TeamAttention<Block, Keys> attention{{},
+                                             {most, exact, weights, chains, part, total},
+                                             call.q + r * call.row_stride + head * width,
+                                             keys_of<Keys>(call, kv_head, start, range),
+                                             call.shape.scale};
   bf16_bits* out = call.out + r * call.row_stride + head * width;
   if (windowed) {
     attention.base(out);
@@ -60,7 +79,9 @@ void launch_plain_attention(const Attention& call, int64_t rows) {
   if (call.shape.width > widest) throw std::invalid_argument("head width above 512");
   const int64_t places = rows * call.shape.query_heads;
   if (places == 0) return;
-  launch(plain_attention, {dim3(static_cast<unsigned>(places)), dim3(threads)}, call.stream, call);
+  const auto kernel =
+      call.kv.keys8 != nullptr ? plain_attention<E4m3Keys> : plain_attention<hopper::VisibleKeys>;
+  launch(kernel, {dim3(static_cast<unsigned>(places)), dim3(threads)}, call.stream, call);
 }
 
 }  // namespace orthros::cuda

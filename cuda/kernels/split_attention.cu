@@ -2,70 +2,12 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "cuda/kernels/split_ring.hpp"
+#include "cuda/kernels/split_products.hpp"
 #include "cuda/support/launch.hpp"
 #include "reference/hopper/rounding.hpp"
 
 namespace orthros::cuda {
 namespace {
-
-// Scores of the worker's blocks of a chunk: block worker + 8 i in scores[i]. Blocks that the item
-// does not have stay as they are.
-template <int width, int tiles>
-__device__ void score_chunk(Ring<SplitShape<width, tiles>::slots>& ring, uint32_t shared,
-                            const Item& item, int chunk, uint32_t (&q)[tiles][width / 16][2],
-                            bool load_q, float (&scores)[owned_blocks][tiles][4]) {
-  using S = SplitShape<width, tiles>;
-  const int lane = threadIdx.x % 32;
-  const int worker = threadIdx.x / 32;
-  const int blocks = item.blocks(chunk);
-#pragma unroll
-  for (int tile = 0; tile < S::chunk_tiles; ++tile) {
-    if (tile * S::tile_blocks >= blocks) break;
-    const uint32_t slot = shared + ring.slot * S::slot_bytes;
-    barrier_wait(ring.full(), ring.parity);
-    if (tile == 0 && load_q) {
-#pragma unroll
-      for (int n = 0; n < tiles; ++n) {
-#pragma unroll
-        for (int k = 0; k < width / 16; k += 2) {
-          uint32_t pair[4];
-          load_matrices(
-              pair, slot + tile_bytes + tile_offset(8 * n + lane % 8, 2 * k + lane / 8, S::heads));
-          q[n][k][0] = pair[0];
-          q[n][k][1] = pair[1];
-          q[n][k + 1][0] = pair[2];
-          q[n][k + 1][1] = pair[3];
-        }
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < owned_blocks; ++i) {
-      const int block = worker + workers * i;
-      if (workers * i >= (tile + 1) * S::tile_blocks ||
-          workers * (i + 1) <= tile * S::tile_blocks) {
-        continue;  // known when compiled
-      }
-      if (block / S::tile_blocks != tile || block >= blocks) continue;
-      const int row = block % S::tile_blocks * 16 + lane % 16;
-#pragma unroll
-      for (int n = 0; n < tiles; ++n) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) scores[i][n][e] = 0.0f;
-      }
-#pragma unroll
-      for (int k = 0; k < width / 16; ++k) {
-        uint32_t keys[4];
-        load_matrices(keys, slot + tile_offset(row, 2 * k + lane / 16, S::tile_keys));
-#pragma unroll
-        for (int n = 0; n < tiles; ++n) step_16x8(scores[i][n], keys, q[n][k][0], q[n][k][1]);
-      }
-    }
-    __syncwarp();
-    if (lane == 0) barrier_arrive(ring.empty());
-    ring.advance();
-  }
-}
 
 // The worker's key of a chunk's owned block i in a score's element e.
 __device__ int key_of(int chunk, int i, int e) {
@@ -73,53 +15,10 @@ __device__ int key_of(int chunk, int i, int e) {
   return chunk * chunk_keys + block * 16 + threadIdx.x % 32 / 4 + e / 2 * 8;
 }
 
-// Weights times values for a chunk, onto o: chains over its blocks in order.
-template <int width, int tiles>
-__device__ void weigh_chunk(Ring<SplitShape<width, tiles>::slots>& ring, uint32_t shared,
-                            uint32_t weights, int blocks,
-                            float (&o)[SplitShape<width, tiles>::row_tiles][tiles][4]) {
-  using S = SplitShape<width, tiles>;
-  const int lane = threadIdx.x % 32;
-  const int worker = threadIdx.x / 32;
-  for (int begin = 0; begin < blocks; begin += S::tile_blocks) {
-    const uint32_t slot = shared + ring.slot * S::slot_bytes;
-    barrier_wait(ring.full(), ring.parity);
-    const int here = worker * 16 < width ? min(blocks - begin, S::tile_blocks) : 0;
-#pragma unroll 2
-    for (int block = 0; block < here; block += 2) {
-      uint32_t p[tiles][4];  // of two blocks; behind the last one nothing that counts
-#pragma unroll
-      for (int n = 0; n < tiles; ++n) {
-        load_matrices_transposed(p[n],
-                                 weights + ((n * chunk_keys) + (begin + block) * 16 + lane) * 16);
-      }
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        if (block + half >= here) break;
-        const int row = (block + half) * 16 + lane % 8 + lane / 16 * 8;
-#pragma unroll
-        for (int m = 0; m < S::row_tiles; ++m) {
-          uint32_t values[4];
-          load_matrices_transposed(
-              values, slot + tile_offset(row, 2 * (worker * S::row_tiles + m) + lane / 8 % 2,
-                                         S::tile_keys));
-#pragma unroll
-          for (int n = 0; n < tiles; ++n) {
-            step_16x8(o[m][n], values, p[n][2 * half], p[n][2 * half + 1]);
-          }
-        }
-      }
-    }
-    __syncwarp();
-    if (lane == 0) barrier_arrive(ring.empty());
-    ring.advance();
-  }
-}
-
-template <int width, int tiles>
+template <int width, int tiles, class Entry>
 __device__ void work_on(const Attention& call, const SplitWork& work, const SplitPartials& partials,
                         unsigned char* memory, uint32_t barriers) {
-  using S = SplitShape<width, tiles>;
+  using S = SplitShape<width, tiles, Entry>;
   Ring<S::slots> ring{barriers};
   const uint32_t shared = shared_address(memory);
   auto* exact = reinterpret_cast<float*>(memory + S::slots * S::slot_bytes);
@@ -140,6 +39,8 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
   Item item;
   while (walk.next(item)) {
     const int chunks = item.chunks();
+    const uint32_t key_factor = factor_of<Entry>(call, item.kv_head);
+    const uint32_t value_factor = factor_of<Entry>(call, call.shape.kv_heads + item.kv_head);
     uint32_t q[tiles][width / 16][2];
     float scores[owned_blocks][tiles][4];
     float most[tiles][2];  // of the lane's columns
@@ -159,14 +60,16 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
       }
     };
     for (int chunk = 0; chunks > 1 && chunk < chunks; ++chunk) {
-      score_chunk<width, tiles>(ring, shared, item, chunk, q, chunk == 0, scores);
+      score_chunk<width, tiles, Entry>(ring, shared, item, chunk, key_factor, q, chunk == 0,
+                                       scores);
       take_most(chunk);
     }
 
     float o[S::row_tiles][tiles][4] = {};
     float sum = 0.0f;  // of chain lane / 4, column 4 quad + lane % 4
     for (int chunk = 0; chunk < chunks; ++chunk) {
-      score_chunk<width, tiles>(ring, shared, item, chunk, q, chunks == 1, scores);
+      score_chunk<width, tiles, Entry>(ring, shared, item, chunk, key_factor, q, chunks == 1,
+                                       scores);
       if (chunk == 0) {
         if (chunks == 1) take_most(chunk);
 #pragma unroll
@@ -219,7 +122,8 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
 #pragma unroll 8
         for (int i = 0; i < 2 * blocks; ++i) sum = hopper::add(sum, p[i * 64]);
       }
-      weigh_chunk<width, tiles>(ring, shared, shared_address(weights), blocks, o);
+      weigh_chunk<width, tiles, Entry>(ring, shared, shared_address(weights), value_factor, blocks,
+                                       o);
     }
 
     for (int apart = 4; apart < 32; apart *= 2) {  // chains 0 1, 2 3, ..; then those pairs; ..
@@ -235,7 +139,7 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
             const int column = 8 * n + pair + e % 2;
-            const int at = (worker * S::row_tiles + m) * 16 + lane / 4 + e / 2 * 8;
+            const int at = (worker * S::row_tiles + m) * 16 + S::channel(lane / 4, e / 2);
             if (column < group) put(column, at, o[m][n][e]);
           }
         }
@@ -275,22 +179,23 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
 // Brings the keys and values of the block's first split towards L2 while the kernel ahead ends.
 // What it writes of them, the newest entry, reaches L2 all the same; what it reads of rows to know
 // where they are may be a step old, which costs a useless fetch.
-template <int width>
+template <int width, class Entry>
 __device__ void fetch_first_item(const Attention& call, const SplitWork& work,
                                  const SplitPartials& partials) {
   if (blockIdx.x >= split_items(work, partials.splits)) return;
   const Item item = item_at(call, split_item(work, blockIdx.x));
   if (item.empty()) return;
-  const auto bytes = static_cast<uint32_t>(item.last * width * sizeof(bf16_bits));
-  for (const bf16_bits* from : {call.kv.keys + item.start, call.kv.values + item.start}) {
+  const auto bytes = static_cast<uint32_t>(item.last * width * sizeof(Entry));
+  for (const Entry* from :
+       {keys_of<Entry>(call.kv) + item.start, values_of<Entry>(call.kv) + item.start}) {
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
   }
 }
 
-template <int width, int tiles>
+template <int width, int tiles, class Entry>
 __global__ void __launch_bounds__(worker_threads + carrier_threads, 1)
     split_attention(Attention call, SplitWork work, SplitPartials partials) {
-  using S = SplitShape<width, tiles>;
+  using S = SplitShape<width, tiles, Entry>;
   extern __shared__ __align__(1024) unsigned char memory[];
   const uint32_t barriers = shared_address(memory) + S::shared_bytes - S::barrier_bytes;
   if (threadIdx.x == 0) {
@@ -299,21 +204,21 @@ __global__ void __launch_bounds__(worker_threads + carrier_threads, 1)
       barrier_init(barriers + 16 * slot + 8, workers);
     }
   }
-  if (threadIdx.x == worker_threads) fetch_first_item<width>(call, work, partials);
+  if (threadIdx.x == worker_threads) fetch_first_item<width, Entry>(call, work, partials);
   __syncthreads();
   wait_for_launches_before();
   start_dependents();
   if (threadIdx.x >= worker_threads) {
-    carry<width, tiles>(call, work, partials, shared_address(memory), barriers);
+    carry<width, tiles, Entry>(call, work, partials, shared_address(memory), barriers);
   } else {
-    work_on<width, tiles>(call, work, partials, memory, barriers);
+    work_on<width, tiles, Entry>(call, work, partials, memory, barriers);
   }
 }
 
-template <int width, int tiles>
+template <int width, int tiles, class Entry>
 void launch_tiles(const Attention& call, const SplitWork& work, const SplitPartials& partials) {
-  using S = SplitShape<width, tiles>;
-  const auto kernel = split_attention<width, tiles>;
+  using S = SplitShape<width, tiles, Entry>;
+  const auto kernel = split_attention<width, tiles, Entry>;
   int device = 0;
   int processors = 0;
   ORTHROS_CUDA(cudaGetDevice(&device));
@@ -326,12 +231,21 @@ void launch_tiles(const Attention& call, const SplitWork& work, const SplitParti
          call.stream, call, work, partials);
 }
 
+template <int width, class Entry>
+void launch_entries(const Attention& call, const SplitWork& work, const SplitPartials& partials) {
+  if (call.shape.group() <= 8) {
+    launch_tiles<width, 1, Entry>(call, work, partials);
+  } else {
+    launch_tiles<width, 2, Entry>(call, work, partials);
+  }
+}
+
 template <int width>
 void launch_width(const Attention& call, const SplitWork& work, const SplitPartials& partials) {
-  if (call.shape.group() <= 8) {
-    launch_tiles<width, 1>(call, work, partials);
+  if (call.kv.keys8 != nullptr) {
+    launch_entries<width, uint8_t>(call, work, partials);
   } else {
-    launch_tiles<width, 2>(call, work, partials);
+    launch_entries<width, bf16_bits>(call, work, partials);
   }
 }
 

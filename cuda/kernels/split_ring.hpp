@@ -2,6 +2,8 @@
 // them.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/kernels/mma.hpp"
 #include "cuda/kernels/split_walk.hpp"
 
@@ -17,13 +19,16 @@ constexpr int worker_threads = 32 * workers;
 constexpr int carrier_threads = 32 * carriers;
 constexpr int chunk_blocks = chunk_keys / 16;
 constexpr int owned_blocks = chunk_blocks / workers;  // 16-key blocks of a chunk, of each worker
-constexpr int tile_bytes = 32768;
 constexpr int most_shared = 227 * 1024;
 
-// tiles: column tiles, 8 query heads each.
-template <int width, int tiles>
+// tiles: column tiles, 8 query heads each. Entry: bf16_bits, or uint8_t for e4m3.
+template <int width, int tiles, class Entry>
 struct SplitShape {
-  static constexpr int tile_keys = tile_bytes / (2 * width);
+  static constexpr bool e4m3 = std::is_same_v<Entry, uint8_t>;
+  static constexpr int tile_bytes = e4m3 ? 16384 : 32768;
+  static constexpr int entry_bytes = width * static_cast<int>(sizeof(Entry));
+  // tile_offset's rows are 128 bytes at least.
+  static constexpr int tile_keys = tile_bytes / (entry_bytes < 128 ? 128 : entry_bytes);
   static constexpr int tile_blocks = tile_keys / 16;
   static constexpr int chunk_tiles = chunk_keys / tile_keys;
   static constexpr int heads = 8 * tiles;
@@ -41,6 +46,11 @@ struct SplitShape {
   static constexpr int shared_bytes = slots * slot_bytes + other_bytes;
   // 16-column tiles of a worker's part of the output; workers past the width have none.
   static constexpr int row_tiles = width / 16 > workers ? width / 16 / workers : 1;
+  // The channel, of 16, that a lane's row `row` of the lower or upper 8 rows of a product is. e4m3
+  // entries come in pairs of channels, of which each half gets one.
+  __device__ static int channel(int row, int upper) {
+    return e4m3 ? 2 * row + upper : row + 8 * upper;
+  }
 };
 
 // The ring as one warp walks it.
@@ -60,14 +70,32 @@ struct Ring {
   }
 };
 
+template <class Entry>
+__device__ const Entry* keys_of(const KvView& kv) {
+  if constexpr (std::is_same_v<Entry, uint8_t>) {
+    return kv.keys8;
+  } else {
+    return kv.keys;
+  }
+}
+template <class Entry>
+__device__ const Entry* values_of(const KvView& kv) {
+  if constexpr (std::is_same_v<Entry, uint8_t>) {
+    return kv.values8;
+  } else {
+    return kv.values;
+  }
+}
+
 // Brings a chunk's keys or values, entries at `from`, tile by tile; with the first, q where it is
 // not null. Entries that the item does not see come as zeros.
-template <int width, int tiles>
-__device__ void carry_chunk(Ring<SplitShape<width, tiles>::slots>& ring, uint32_t shared,
-                            const Item& item, int chunk, const bf16_bits* from, const bf16_bits* q,
+template <int width, int tiles, class Entry>
+__device__ void carry_chunk(Ring<SplitShape<width, tiles, Entry>::slots>& ring, uint32_t shared,
+                            const Item& item, int chunk, const Entry* from, const bf16_bits* q,
                             int group) {
-  using S = SplitShape<width, tiles>;
-  constexpr int row_chunks = width / 8;
+  using S = SplitShape<width, tiles, Entry>;
+  constexpr int row_chunks = S::entry_bytes / 16;
+  constexpr int query_chunks = width / 8;
   const int thread = threadIdx.x - worker_threads;
   const int keys = 16 * item.blocks(chunk);
   for (int begin = 0; begin < keys; begin += S::tile_keys) {
@@ -79,13 +107,14 @@ __device__ void carry_chunk(Ring<SplitShape<width, tiles>::slots>& ring, uint32_
       const int row = i / row_chunks;
       const int key = chunk * chunk_keys + begin + row;
       copy_or_zero(slot + tile_offset(row, i % row_chunks, S::tile_keys),
-                   from + int64_t{key} * width + i % row_chunks * 8, item.sees(key));
+                   from + int64_t{key} * width + i % row_chunks * (width / row_chunks),
+                   item.sees(key));
     }
     if (q != nullptr) {
-      for (int i = thread; i < S::heads * row_chunks; i += carrier_threads) {
-        const int head = i / row_chunks;
-        copy_or_zero(slot + tile_bytes + tile_offset(head, i % row_chunks, S::heads), q + i * 8,
-                     head < group);
+      for (int i = thread; i < S::heads * query_chunks; i += carrier_threads) {
+        const int head = i / query_chunks;
+        copy_or_zero(slot + S::tile_bytes + tile_offset(head, i % query_chunks, S::heads),
+                     q + i * 8, head < group);
       }
       q = nullptr;
     }
@@ -94,32 +123,32 @@ __device__ void carry_chunk(Ring<SplitShape<width, tiles>::slots>& ring, uint32_
   }
 }
 
-template <int width, int tiles>
-__device__ void carry_item(Ring<SplitShape<width, tiles>::slots>& ring, uint32_t shared,
+template <int width, int tiles, class Entry>
+__device__ void carry_item(Ring<SplitShape<width, tiles, Entry>::slots>& ring, uint32_t shared,
                            const Attention& call, const Item& item) {
   const int group = static_cast<int>(call.shape.query_heads / call.shape.kv_heads);
-  const bf16_bits* keys = call.kv.keys + item.start;
-  const bf16_bits* values = call.kv.values + item.start;
+  const Entry* keys = keys_of<Entry>(call.kv) + item.start;
+  const Entry* values = values_of<Entry>(call.kv) + item.start;
   const bf16_bits* q = call.q + item.row * call.row_stride + item.kv_head * group * width;
   const int chunks = item.chunks();
   for (int chunk = 0; chunks > 1 && chunk < chunks; ++chunk) {
-    carry_chunk<width, tiles>(ring, shared, item, chunk, keys, q, group);
+    carry_chunk<width, tiles, Entry>(ring, shared, item, chunk, keys, q, group);
     q = nullptr;
   }
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    carry_chunk<width, tiles>(ring, shared, item, chunk, keys, q, group);
-    carry_chunk<width, tiles>(ring, shared, item, chunk, values, nullptr, group);
+    carry_chunk<width, tiles, Entry>(ring, shared, item, chunk, keys, q, group);
+    carry_chunk<width, tiles, Entry>(ring, shared, item, chunk, values, nullptr, group);
     q = nullptr;
   }
 }
 
-template <int width, int tiles>
+template <int width, int tiles, class Entry>
 __device__ void carry(const Attention& call, const SplitWork& work, const SplitPartials& partials,
                       uint32_t shared, uint32_t barriers) {
-  Ring<SplitShape<width, tiles>::slots> ring{barriers};
+  Ring<SplitShape<width, tiles, Entry>::slots> ring{barriers};
   ItemWalk walk(call, work, partials.splits);
   Item item;
-  while (walk.next(item)) carry_item<width, tiles>(ring, shared, call, item);
+  while (walk.next(item)) carry_item<width, tiles, Entry>(ring, shared, call, item);
 }
 
 }  // namespace orthros::cuda

@@ -35,12 +35,16 @@ struct RowTile {
 
 // One layer's keys and values: the entry of position t, KV head h of sequence s starts at
 // element s * sequence_stride + h * head_stride + t * width, keys and values alike; width is the
-// head's. A head's entries are contiguous. Offsets pass 2^31.
+// head's. A head's entries are contiguous. Offsets pass 2^31. Elements are bf16, or e4m3 entries of
+// a scale each KV head (reference/hopper/e4m3.hpp): the pointers of the other kind are null.
 struct KvView {
   bf16_bits* keys;
   bf16_bits* values;
   int64_t sequence_stride;
   int64_t head_stride;
+  uint8_t* keys8 = nullptr;
+  uint8_t* values8 = nullptr;
+  const int8_t* exponents = nullptr;  // scales': of the keys of each head, then of the values
 };
 
 // Query head h reads KV head h / (query_heads / kv_heads).

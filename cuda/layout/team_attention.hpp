@@ -3,7 +3,7 @@
 // lets none go on before all are done. A host may run a phase thread after thread.
 #pragma once
 
-#include "reference/hopper/attention_row.hpp"
+#include "cuda/layout/e4m3_keys.hpp"
 
 namespace orthros::cuda {
 
@@ -19,18 +19,16 @@ struct TeamMemory {
   float* total;       // [width] those of all splits so far
 };
 
-// One query, its keys and scale, and the team that works on it.
-template <class Team>
+// One query, its keys (hopper::VisibleKeys or E4m3Keys) and scale, and the team that works on it.
+template <class Team, class Keys>
 struct TeamAttention {
   Team team;
   TeamMemory memory;
   const uint16_t* q;
-  hopper::VisibleKeys seen;
+  Keys seen;
   float scale;
 
-  ORTHROS_HOST_DEVICE float score(int64_t key) const {
-    return hopper::dot_chain(q, 1, seen.keys + key * seen.stride, 1, seen.width);
-  }
+  ORTHROS_HOST_DEVICE float score(int64_t key) const { return score_with(q, seen, key); }
 
   // The largest score of [begin, end), times the scale; -inf without keys.
   ORTHROS_HOST_DEVICE float most_scaled(int64_t begin, int64_t end) const {
@@ -78,7 +76,7 @@ struct TeamAttention {
             uint16_t values[hopper::block_keys];
             for (int64_t i = 0; i < hopper::block_keys; ++i) {
               const int64_t key = chunk + block + i;
-              values[i] = visible(key) ? seen.values[key * seen.stride + c] : uint16_t{0};
+              values[i] = visible(key) ? value_of(seen, key, c) : uint16_t{0};
             }
             memory.part[c] = hopper::dot_step(memory.part[c], memory.weights + block, values,
                                               hopper::block_keys);

@@ -48,13 +48,17 @@ class SoftmaxLayer {
     if constexpr (F == Fault::copy_writes_cache) writers = n.rows();
     const Matrix<S> source = n.topRows(writers);
     Matrix<S> k = key(source);
-    const Matrix<S> v = value(source);
+    Matrix<S> v = value(source);
     for (int64_t r = 0; r < writers; ++r) {
       const Row& row = step_.rows[static_cast<size_t>(r)];
       for (int64_t h = 0; h < mixer_.kv_heads; ++h) {
         const std::vector<A> head = normed(&k(r, h * mixer_.head_width), key_norm);
         store(rotated(head, row), &k(r, h * mixer_.head_width));
       }
+    }
+    if (step_.options.round_kv) step_.options.round_kv(kv_layer_, k, v);
+    for (int64_t r = 0; r < writers; ++r) {
+      const Row& row = step_.rows[static_cast<size_t>(r)];
       auto& kv = std::get<KvCache<S>>(step_.cache_of(row, kv_layer_));
       kv.keys.row(row.entry) = k.row(r);
       kv.values.row(row.entry) = v.row(r);

@@ -32,6 +32,11 @@ struct Sequence {
 template <class S>
 using Observer = std::function<void(std::string_view name, int64_t layer, const Matrix<S>& rows)>;
 
+// Called with a layer's new keys and values, rows x Hkv d each, before they enter the caches:
+// changes them into what a cache of fewer bits gives back.
+template <class S>
+using KvRounding = std::function<void(int64_t kv_layer, Matrix<S>& keys, Matrix<S>& values)>;
+
 template <class S>
 struct ForwardOptions {
   RecurrentForm form = RecurrentForm::recurrent;
@@ -39,6 +44,7 @@ struct ForwardOptions {
   // each output position where a copy reads the state.
   int64_t chunk = 64;
   Observer<S> observer;
+  KvRounding<S> round_kv;  // empty: caches keep every bit
 };
 
 template <class S>

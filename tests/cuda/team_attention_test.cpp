@@ -61,7 +61,7 @@ RC_GTEST_PROP(team_attention, a_team_gives_the_definitions_bits_for_windows_and_
   std::vector<float> part(static_cast<size_t>(width));
   std::vector<float> total(static_cast<size_t>(width));
   std::vector<uint16_t> out(static_cast<size_t>(width), 0x7fff);
-  const TeamAttention<HostTeam> attention{
+  const TeamAttention<HostTeam, hopper::VisibleKeys> attention{
       {threads},
       {most.data(), exact.data(), weights.data(), chains.data(), part.data(), total.data()},
       q.data(),
@@ -77,6 +77,58 @@ RC_GTEST_PROP(team_attention, a_team_gives_the_definitions_bits_for_windows_and_
   const std::vector<float>& sums = windowed ? part : total;
   RC_ASSERT(std::equal(sums.begin(), sums.end(), scratch.begin(),
                        [](float a, float b) { return hopper::bits_of(a) == hopper::bits_of(b); }));
+}
+
+RC_GTEST_PROP(team_attention, entries_of_e4m3_are_attended_as_what_they_are_read_as, ()) {
+  const auto width = *rc::gen::element<int64_t>(8, 24, 40).as("width");
+  const auto end = *rc::gen::element<int64_t>(1, 17, 511, 513, 700).as("keys");
+  const auto seed = *rc::gen::arbitrary<uint64_t>();
+  const bool windowed = *rc::gen::arbitrary<bool>();
+  const int key_exponent = *rc::gen::inRange(-6, 2).as("keys' exponent");
+  const int value_exponent = *rc::gen::inRange(-6, 2).as("values' exponent");
+  const auto entries_of = [](const std::vector<uint16_t>& drawn, int exponent,
+                             std::vector<uint16_t>& read) {
+    std::vector<uint8_t> entries;
+    for (const uint16_t bits : drawn) {
+      entries.push_back(hopper::entry_of(hopper::widen_bf16(bits), exponent));
+      read.push_back(hopper::widen_e4m3(entries.back(), exponent));
+    }
+    return entries;
+  };
+  std::vector<uint16_t> read_keys;
+  std::vector<uint16_t> read_values;
+  const auto keys = entries_of(draw(end * width, seed, "keys", 2.0), key_exponent, read_keys);
+  const auto values =
+      entries_of(draw(end * width, seed, "values", 1.0), value_exponent, read_values);
+  const auto q = draw(width, seed, "q", 3.0);
+  const int64_t begin = windowed ? end / 2 : 0;
+  const float scale = hopper::score_scale(width);
+  const hopper::VisibleKeys read{read_keys.data(), read_values.data(), width, width, begin, end};
+  const E4m3Keys seen{keys.data(), values.data(), width,        width,
+                      begin,       end,           key_exponent, value_exponent};
+  const auto attend = [&](const auto& visible) {
+    constexpr int64_t threads = 32;
+    std::vector<float> most(threads);
+    std::vector<float> exact(static_cast<size_t>(team_keys));
+    std::vector<uint16_t> weights(static_cast<size_t>(team_keys));
+    std::vector<float> chains(static_cast<size_t>(hopper::sum_chains));
+    std::vector<float> part(static_cast<size_t>(width));
+    std::vector<float> total(static_cast<size_t>(width));
+    std::vector<uint16_t> out(static_cast<size_t>(width), 0x7fff);
+    const TeamAttention<HostTeam, std::remove_cvref_t<decltype(visible)>> attention{
+        {threads},
+        {most.data(), exact.data(), weights.data(), chains.data(), part.data(), total.data()},
+        q.data(),
+        visible,
+        scale};
+    if (windowed) {
+      attention.base(out.data());
+    } else {
+      attention.output(out.data());
+    }
+    return out;
+  };
+  RC_ASSERT(attend(seen) == attend(read));
 }
 
 }  // namespace
