@@ -14,6 +14,7 @@ namespace orthros::cuda {
 
 struct BenchOptions {
   Load load;
+  KvFormat kv = KvFormat::bf16;
   int repeats = 3;
   bool ceilings = false;
   bool ops = false;

@@ -56,7 +56,7 @@ BenchResult bench_architecture(const cli::po::variables_map& given, const BenchO
   limits.context = load.input + load.output;
   limits.chunk = load.chunk;
   limits.outputs = load.batch;
-  limits.kv = kv_format(given);
+  limits.kv = options.kv;
   BenchResult result;
   result.model = input.name;
   result.arch = input.arch;
@@ -98,6 +98,7 @@ int run_bench(const cli::Arguments& arguments) {
   bench.load.chunk = cli::size_option(*given, "chunk", 1);
   bench.load.prefills = !cli::has_option(*given, "no-prefill");
   bench.repeats = static_cast<int>(std::min<int64_t>(cli::size_option(*given, "repeats", 1), 1000));
+  bench.kv = kv_format(*given);
   bench.ceilings = cli::has_option(*given, "ceilings");
   bench.ops = cli::has_option(*given, "ops");
   const bool json = cli::has_option(*given, "json");

@@ -146,10 +146,11 @@ class Engine::State {
     to.rows.send(plan.rows, stream);
     std::vector<Row> seen = seen_by_attention(plan.rows, fault);
     std::vector<QueryRun> runs = plan.runs;
-    layers.to_scratch(runs, seen);
+    std::vector<RowTile> tiles = plan.base_tiles;
+    layers.to_scratch(runs, seen, tiles);
     to.attention_rows.send(seen, stream);
     to.runs.send(runs, stream);
-    to.base_tiles.send(plan.base_tiles, stream);
+    to.base_tiles.send(tiles, stream);
     to.live_rows.send(plan.live_rows, stream);
     to.live_sources.send(plan.live_sources, stream);
     to.live_tiles.send(plan.live_tiles, stream);

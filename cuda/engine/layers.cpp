@@ -59,9 +59,10 @@ int64_t Layers::tile_rows() const {
   return range_attention_fits(shape_) ? range_tile_rows(shape_) : 1;
 }
 
-void Layers::to_scratch(std::vector<QueryRun>& runs, std::vector<Row>& rows) const {
+void Layers::to_scratch(std::vector<QueryRun>& runs, std::vector<Row>& rows,
+                        std::vector<RowTile>& tiles) const {
   if (cache.e4m3() == nullptr || !cache.e4m3()->widens()) return;
-  place_in_scratch(runs, rows, widest_window(model_.spec));
+  place_in_scratch(runs, rows, tiles, widest_window(model_.spec));
 }
 
 const SoftmaxAttention& Layers::mixer(size_t layer) const {

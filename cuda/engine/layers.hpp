@@ -36,9 +36,10 @@ class Layers {
 
   // Rows a tile may have, for planning.
   int64_t tile_rows() const;
-  // Changes a prompt's runs, and the rows that attention is told of, into what attend_base reads
-  // where it reads entries out of a scratch cache.
-  void to_scratch(std::vector<QueryRun>& runs, std::vector<Row>& rows) const;
+  // Changes a prompt's runs, the rows that attention is told of and base rows' tiles into what
+  // attend_base reads where it reads entries out of a scratch cache.
+  void to_scratch(std::vector<QueryRun>& runs, std::vector<Row>& rows,
+                  std::vector<RowTile>& tiles) const;
   // From Buffers' tokens and places to logits and predicted tokens. Nothing waits; everything is in
   // `stream`.
   void run(const Pass& pass, cudaStream_t stream);

@@ -193,14 +193,15 @@ __device__ void fetch_first_item(const Attention& call, const SplitWork& work,
 }
 
 template <int width, int tiles, class Entry>
-__global__ void __launch_bounds__(worker_threads + carrier_threads, 1)
+__global__ void __launch_bounds__(SplitShape<width, tiles, Entry>::threads,
+                                  SplitShape<width, tiles, Entry>::blocks)
     split_attention(Attention call, SplitWork work, SplitPartials partials) {
   using S = SplitShape<width, tiles, Entry>;
   extern __shared__ __align__(1024) unsigned char memory[];
   const uint32_t barriers = shared_address(memory) + S::shared_bytes - S::barrier_bytes;
   if (threadIdx.x == 0) {
     for (int slot = 0; slot < S::slots; ++slot) {
-      barrier_init(barriers + 16 * slot, carrier_threads);
+      barrier_init(barriers + 16 * slot, S::carrier_threads);
       barrier_init(barriers + 16 * slot + 8, workers);
     }
   }
@@ -226,9 +227,9 @@ void launch_tiles(const Attention& call, const SplitWork& work, const SplitParti
   ORTHROS_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes));
   const int64_t items = split_items(work, partials.splits) + window_items(work);
-  const auto blocks = static_cast<unsigned>(std::min<int64_t>(items, processors));
-  launch(kernel, {dim3(blocks), dim3(worker_threads + carrier_threads), S::shared_bytes},
-         call.stream, call, work, partials);
+  const auto blocks = static_cast<unsigned>(std::min<int64_t>(items, S::blocks * processors));
+  launch(kernel, {dim3(blocks), dim3(S::threads), S::shared_bytes}, call.stream, call, work,
+         partials);
 }
 
 template <int width, class Entry>

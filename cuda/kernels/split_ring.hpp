@@ -13,18 +13,23 @@ namespace orthros::cuda {
 // work on them. An item's keys come in chunks of 512 from its first 16-key block on; a split is one
 // chunk, a window may be several. Scores are the products' transposes, keys x query heads: query
 // heads of the KV head are the columns, padded to 8 or 16, so that a group shares each key read.
-constexpr int workers = 8;   // warps
-constexpr int carriers = 4;  // warps
+constexpr int workers = 8;  // warps
 constexpr int worker_threads = 32 * workers;
-constexpr int carrier_threads = 32 * carriers;
 constexpr int chunk_blocks = chunk_keys / 16;
 constexpr int owned_blocks = chunk_blocks / workers;  // 16-key blocks of a chunk, of each worker
-constexpr int most_shared = 227 * 1024;
 
 // tiles: column tiles, 8 query heads each. Entry: bf16_bits, or uint8_t for e4m3.
 template <int width, int tiles, class Entry>
 struct SplitShape {
   static constexpr bool e4m3 = std::is_same_v<Entry, uint8_t>;
+  // Blocks on a multiprocessor. e4m3 entries take half the time to come and more to be worked on:
+  // of two one works while the other waits for its barriers and products. Wider shapes have no
+  // registers for that.
+  static constexpr int blocks = e4m3 && width <= 128 && tiles == 1 ? 2 : 1;
+  static constexpr int carriers = 4 / blocks;  // warps
+  static constexpr int carrier_threads = 32 * carriers;
+  static constexpr int threads = worker_threads + carrier_threads;
+  static constexpr int most_shared = blocks == 2 ? 113 * 1024 : 227 * 1024;
   static constexpr int tile_bytes = e4m3 ? 16384 : 32768;
   static constexpr int entry_bytes = width * static_cast<int>(sizeof(Entry));
   // tile_offset's rows are 128 bytes at least.
@@ -103,7 +108,7 @@ __device__ void carry_chunk(Ring<SplitShape<width, tiles, Entry>::slots>& ring, 
     barrier_wait(ring.empty(), ring.parity ^ 1);
     const int here = min(keys - begin, S::tile_keys);
 #pragma unroll 4
-    for (int i = thread; i < here * row_chunks; i += carrier_threads) {
+    for (int i = thread; i < here * row_chunks; i += S::carrier_threads) {
       const int row = i / row_chunks;
       const int key = chunk * chunk_keys + begin + row;
       copy_or_zero(slot + tile_offset(row, i % row_chunks, S::tile_keys),
@@ -111,7 +116,7 @@ __device__ void carry_chunk(Ring<SplitShape<width, tiles, Entry>::slots>& ring, 
                    item.sees(key));
     }
     if (q != nullptr) {
-      for (int i = thread; i < S::heads * query_chunks; i += carrier_threads) {
+      for (int i = thread; i < S::heads * query_chunks; i += S::carrier_threads) {
         const int head = i / query_chunks;
         copy_or_zero(slot + S::tile_bytes + tile_offset(head, i % query_chunks, S::heads),
                      q + i * 8, head < group);

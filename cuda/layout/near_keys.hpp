@@ -34,8 +34,10 @@ constexpr Row in_scratch(Row row, KeyRange near) {
   return row;
 }
 
-// All runs of a pass, and their rows among all of its rows.
-inline void place_in_scratch(std::vector<QueryRun>& runs, std::vector<Row>& rows, int64_t window) {
+// All runs of a pass, their rows among all of its rows, and the tiles of these.
+inline void place_in_scratch(std::vector<QueryRun>& runs, std::vector<Row>& rows,
+                             std::vector<RowTile>& tiles, int64_t window) {
+  for (RowTile& tile : tiles) tile.sequence = 0;
   for (QueryRun& run : runs) {
     const KeyRange near = near_keys(run, window);
     for (int64_t r = run.row; r < run.row + run.count; ++r) {

@@ -44,7 +44,7 @@ struct ForwardOptions {
   // each output position where a copy reads the state.
   int64_t chunk = 64;
   Observer<S> observer;
-  KvRounding<S> round_kv;  // empty: caches keep every bit
+  KvRounding<S> round_kv = {};  // empty: caches keep every bit
 };
 
 template <class S>

@@ -30,7 +30,9 @@ RC_GTEST_PROP(near_keys, rows_see_the_same_keys_in_the_same_blocks_and_there_is_
   rows.push_back(copy);
   std::vector<QueryRun> placed = runs;
   std::vector<Row> placed_rows = rows;
-  place_in_scratch(placed, placed_rows, widest);
+  std::vector<RowTile> tiles = {{0, 1, runs[0].sequence}};
+  place_in_scratch(placed, placed_rows, tiles, widest);
+  RC_ASSERT(tiles[0].row == 0 && tiles[0].count == 1 && tiles[0].sequence == 0);
   for (size_t i = 0; i < runs.size(); ++i) {
     const KeyRange near = near_keys(runs[i], widest);
     RC_ASSERT(near.begin >= 0 && near.begin % hopper::block_keys == 0);
