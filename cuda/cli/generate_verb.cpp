@@ -139,11 +139,12 @@ int run_generate(const cli::Arguments& arguments) {
                        request.most);
   }
   input.spec.eos = cli::eos_ids(*given, input.spec);
+  const KvRequest kv = read_kv_request(*given, input.spec);
   require_runnable(input.spec);
   EngineLimits limits = limits_for(prompts, request);
   require_device();
   const DeviceModel model = load_on_device(input);
-  set_kv(*given, model, limits);
+  set_kv(kv, model, limits);
   Engine engine(model, limits);
 
   // A lone prompt's ids are shown as they come.

@@ -28,15 +28,22 @@ const char* format_name(KvFormat format) {
   return format == KvFormat::e4m3 ? "fp8" : "bf16";
 }
 
-void set_kv(const cli::po::variables_map& given, const DeviceModel& model, EngineLimits& limits) {
-  limits.kv = kv_format(given);
-  if (given.count("kv-calibration") == 0) return;
-  if (limits.kv != KvFormat::e4m3) {
+KvRequest read_kv_request(const cli::po::variables_map& given, const ModelSpec& spec) {
+  KvRequest request{kv_format(given), {}};
+  const auto calibration = cli::optional_text(given, "kv-calibration");
+  if (!calibration) return request;
+  if (request.format != KvFormat::e4m3) {
     throw InputError("--kv-calibration", "", "expected --kv fp8 beside it");
   }
-  limits.kv_scales = calibrated_scales(
-      model, cli::read_numbers("--kv-calibration", cli::text_option(given, "kv-calibration"),
-                               {"token ids", 0, model.spec.vocab - 1}));
+  request.calibration =
+      cli::read_numbers("--kv-calibration", *calibration, {"token ids", 0, spec.vocab - 1});
+  return request;
+}
+
+void set_kv(const KvRequest& request, const DeviceModel& model, EngineLimits& limits) {
+  limits.kv = request.format;
+  if (request.calibration.empty()) return;
+  limits.kv_scales = calibrated_scales(model, request.calibration);
 }
 
 }  // namespace orthros::cuda

@@ -1,6 +1,9 @@
 // The options that say what a cache's entries are.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "cuda/engine/device_model.hpp"
 #include "cuda/engine/engine.hpp"
 #include "reference/cli_support/options.hpp"
@@ -11,12 +14,17 @@ namespace orthros::cuda {
 void add_kv_options(cli::po::options_description& options, bool calibration);
 
 KvFormat kv_format(const cli::po::variables_map& given);
-
 // "bf16" or "fp8", as --kv has it.
 const char* format_name(KvFormat format);
 
-// Sets what the options say of the cache; runs the calibration's tokens where they are given.
-// Throws InputError, where they are given without --kv fp8 too.
-void set_kv(const cli::po::variables_map& given, const DeviceModel& model, EngineLimits& limits);
+struct KvRequest {
+  KvFormat format = KvFormat::bf16;
+  std::vector<int64_t> calibration;  // token ids; none: every scale is 1
+};
+// Throws InputError, where a calibration is given without --kv fp8 too.
+KvRequest read_kv_request(const cli::po::variables_map& given, const ModelSpec& spec);
+
+// Sets what is asked of the cache; runs the calibration where there is one.
+void set_kv(const KvRequest& request, const DeviceModel& model, EngineLimits& limits);
 
 }  // namespace orthros::cuda

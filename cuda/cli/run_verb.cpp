@@ -137,6 +137,7 @@ int run_run(const cli::Arguments& arguments) {
   const cli::RunRequest request = cli::read_run_request(*given);
   const cli::ModelInput input = cli::open_model(*given);
   const std::vector<cli::SequenceInput> sequences = cli::read_sequences(*given, input.spec);
+  const KvRequest kv = read_kv_request(*given, input.spec);
   require_runnable(input.spec);
   for (const cli::SequenceInput& sequence : sequences) {
     cli::warn_past_max_positions("orthros-cuda", input.spec,
@@ -146,7 +147,7 @@ int run_run(const cli::Arguments& arguments) {
   const std::vector<Document> documents = documents_of(sequences);
   const DeviceModel model = load_on_device(input);
   EngineLimits limits = limits_for(documents, request.chunk);
-  set_kv(*given, model, limits);
+  set_kv(kv, model, limits);
   Engine engine(model, limits);
   cli::report_run(input, engine_compute(limits.kv), request, sequences,
                   run_engine(engine, sequences, documents, request));

@@ -102,6 +102,31 @@ TEST_F(on_device, the_quick_check_passes) {
   EXPECT_EQ(json["compared"], json["equal"]);
 }
 
+TEST_F(on_device, the_quick_check_passes_over_fp8_caches_and_states_their_error) {
+  const auto json = cuda_json({"check", "--suite", "quick", "--kv", "fp8"});
+  EXPECT_EQ(json["failed"], 0) << json["failures"].dump();
+  EXPECT_GT(json["compared"], 0);
+  EXPECT_EQ(json["compared"], json["equal"]);
+  EXPECT_EQ(json["fp8_against_bf16"].size(), json["cases"].size());
+}
+
+TEST_F(on_device, scales_of_a_calibration_change_what_fp8_caches_hold) {
+  const GoldenCheckpoint checkpoint("orthros_tiny");
+  const auto dump = [&](const std::string& name, const Words& more) {
+    Words words = {"run",      "--model", checkpoint.path(),        "--tokens",
+                   "5,7,9,11", "--dump",  (folder_ / name).string()};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(run_cuda(words).status, 0);
+    const Safetensors file((folder_ / name).string());
+    const TensorView* values = file.find("values.0");
+    EXPECT_NE(values, nullptr);
+    return std::vector<std::byte>(values->bytes.begin(), values->bytes.end());
+  };
+  const auto plain = dump("plain", {"--kv", "fp8"});
+  EXPECT_NE(plain, dump("bf16", {}));
+  EXPECT_NE(plain, dump("fitted", {"--kv", "fp8", "--kv-calibration", "5,7,9"}));
+}
+
 TEST_F(on_device, each_fault_is_found_and_an_element_named) {
   if (!ORTHROS_HAS_FAULTS) GTEST_SKIP() << "built without -DORTHROS_CUDA_FAULTS=ON";
   for (const char* fault : {"window_off_by_one", "copy_writes_cache", "index_as_position",
@@ -112,6 +137,14 @@ TEST_F(on_device, each_fault_is_found_and_an_element_named) {
     EXPECT_TRUE(json["first_difference"]["position"].is_number()) << fault;
     EXPECT_EQ(json["fault"], fault);
   }
+}
+
+TEST_F(on_device, another_heads_scale_is_found) {
+  if (!ORTHROS_HAS_FAULTS) GTEST_SKIP() << "built without -DORTHROS_CUDA_FAULTS=ON";
+  const auto json = cuda_json({"check", "--kv", "fp8", "--fault", "neighbour_scale"}, 1);
+  EXPECT_GT(json["failed"], 0);
+  ASSERT_TRUE(json["first_difference"].is_object());
+  EXPECT_TRUE(json["first_difference"]["position"].is_number());
 }
 
 }  // namespace

@@ -44,6 +44,14 @@ TEST(cuda_program, bad_options_are_refused_before_a_device_is_asked_for) {
   expect_refused(joined(run, {"--tokens", "1", "--chunk", "0"}), "--chunk: expected at least 1");
   expect_refused(joined(run, {"--tokens", "1", "--dump", "/no/such/folder/file"}),
                  "expected a file's name in a folder that exists");
+  expect_refused(joined(run, {"--tokens", "1", "--kv", "int8"}),
+                 "--kv: expected one of bf16, fp8, got 'int8'");
+  expect_refused(joined(run, {"--tokens", "1", "--kv-calibration", "1"}),
+                 "--kv-calibration: expected --kv fp8 beside it");
+  expect_refused(joined(run, {"--tokens", "1", "--kv", "fp8", "--kv-calibration", "1,500"}),
+                 "--kv-calibration: expected token ids from 0 to 100");
+  expect_refused({"bench", "--random", "qwen3-8b", "--kv", "fp4"}, "--kv: expected one of");
+  expect_refused({"check", "--kv", "e4m3"}, "--kv: expected one of");
   expect_refused({"generate", "--model", checkpoint.path()}, "--tokens: expected a value");
   expect_refused(
       {"generate", "--model", checkpoint.path(), "--tokens", "1", "--eos", "3", "--ignore-eos"},
@@ -62,6 +70,11 @@ TEST(cuda_program, models_that_the_engine_does_not_run_are_refused_by_name) {
 TEST(cuda_program, faults_need_a_build_that_has_them) {
   if (ORTHROS_HAS_FAULTS) GTEST_SKIP() << "this build has them";
   expect_refused({"check", "--fault", "dropped_split"}, "ORTHROS_CUDA_FAULTS");
+}
+
+TEST(cuda_program, the_fault_of_a_scale_needs_caches_that_have_scales) {
+  if (!ORTHROS_HAS_FAULTS) GTEST_SKIP() << "this build has no faults";
+  expect_refused({"check", "--fault", "neighbour_scale"}, "expected --kv fp8 beside");
 }
 
 // With no visible device there is none, whatever the machine has.
