@@ -226,8 +226,6 @@ void launch_tiles(const Attention& call, const SplitWork& work, const SplitParti
   ORTHROS_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   ORTHROS_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes));
-  ORTHROS_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                    cudaSharedmemCarveoutMaxShared));  // room for S::blocks
   const int64_t items = split_items(work, partials.splits) + window_items(work);
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(items, S::blocks * processors));
   launch(kernel, {dim3(blocks), dim3(S::threads), S::shared_bytes}, call.stream, call, work,

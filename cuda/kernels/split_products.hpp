@@ -2,9 +2,29 @@
 // entries and of e4m3 ones, which are widened in registers on their way to the tensor cores.
 #pragma once
 
-#include "cuda/kernels/split_e4m3.hpp"
+#include "cuda/kernels/split_ring.hpp"
+#include "reference/hopper/e4m3.hpp"
 
 namespace orthros::cuda {
+
+// Twice the factor that widens entries of a scale (entry_factor), of KvView::exponents' place
+// `place`; nothing that is used for bf16 entries.
+template <class Entry>
+__device__ uint32_t factor_of(const Attention& call, int64_t place) {
+  if constexpr (std::is_same_v<Entry, uint8_t>) {
+    return uint32_t{hopper::entry_factor(call.kv.exponents[place])} * 0x10001u;
+  } else {
+    return 0;
+  }
+}
+
+// widen_e4m3 of four entries: those in bytes 0 and 2 as a pair, those in 1 and 3 as another.
+__device__ inline void widen_four(uint32_t four, uint32_t factor, uint32_t& even, uint32_t& odd) {
+  even = (four << 4 & 0x07f007f0u) | (four << 8 & 0x80008000u);
+  odd = (four >> 4 & 0x07f007f0u) | (four & 0x80008000u);
+  asm("mul.rn.bf16x2 %0, %0, %1;" : "+r"(even) : "r"(factor));
+  asm("mul.rn.bf16x2 %0, %0, %1;" : "+r"(odd) : "r"(factor));
+}
 
 // The item's queries as operands of step_16x8, from where they came with the first tile. Within a
 // step the order of its 16 channels does not matter, but is the keys': lane t of four e4m3 entries
@@ -119,28 +139,34 @@ __device__ void weigh_chunk(Ring<SplitShape<width, tiles, Entry>::slots>& ring, 
     const uint32_t slot = shared + ring.slot * S::slot_bytes;
     barrier_wait(ring.full(), ring.parity);
     const int here = worker * 16 < width ? min(blocks - begin, S::tile_blocks) : 0;
-    if constexpr (S::e4m3) {
-      // Without a question between them products of a whole tile wait for each other only.
-      const uint32_t at = weights + begin * 256;
-      if (here == S::tile_blocks) {
+#pragma unroll 2
+    for (int block = 0; block < here; block += 2) {
+      uint32_t p[tiles][4];  // of two blocks; behind the last one nothing that counts
 #pragma unroll
-        for (int block = 0; block < S::tile_blocks; block += 2) {
-          weigh_entries<width, tiles, Entry>(slot, block, block + 2, at, factor, o);
+      for (int n = 0; n < tiles; ++n) {
+        load_matrices_transposed(p[n],
+                                 weights + ((n * chunk_keys) + (begin + block) * 16 + lane) * 16);
+      }
+      if constexpr (S::e4m3) {
+#pragma unroll
+        for (int m = 0; m < S::row_tiles; ++m) {
+          uint32_t fours[4];  // keys 8 i .. 8 i + 7 of the two blocks
+          load_matrices_transposed(
+              fours,
+              slot + tile_offset(block * 16 + lane, worker * S::row_tiles + m, S::tile_keys));
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
+            if (block + half >= here) break;
+            uint32_t values[4];
+            widen_four(fours[2 * half], factor, values[0], values[1]);
+            widen_four(fours[2 * half + 1], factor, values[2], values[3]);
+#pragma unroll
+            for (int n = 0; n < tiles; ++n) {
+              step_16x8(o[m][n], values, p[n][2 * half], p[n][2 * half + 1]);
+            }
+          }
         }
       } else {
-        for (int block = 0; block < here; block += 2) {
-          weigh_entries<width, tiles, Entry>(slot, block, here, at, factor, o);
-        }
-      }
-    } else {
-#pragma unroll 2
-      for (int block = 0; block < here; block += 2) {
-        uint32_t p[tiles][4];  // of two blocks; behind the last one nothing that counts
-#pragma unroll
-        for (int n = 0; n < tiles; ++n) {
-          load_matrices_transposed(p[n],
-                                   weights + ((n * chunk_keys) + (begin + block) * 16 + lane) * 16);
-        }
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           if (block + half >= here) break;
