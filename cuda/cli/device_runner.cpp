@@ -51,10 +51,12 @@ GpuRequest read_gpu_request(const cli::po::variables_map& given) {
 }
 
 DeviceRunner::DeviceRunner(const cli::ModelInput& input, const EngineLimits& limits,
-                           const GpuRequest& gpus) {
+                           const GpuRequest& gpus, PromptAttention* attention) {
   if (gpus.ranks == 1) {
     model_ = std::make_unique<DeviceModel>(load_on_device(input));
-    runner_ = std::make_unique<Engine>(*model_, limits);
+    auto engine = std::make_unique<Engine>(*model_, limits);
+    engine->attend_prompts_by(attention);
+    runner_ = std::move(engine);
     return;
   }
   std::mutex reading;  // a checkpoint's files serve one reader at a time

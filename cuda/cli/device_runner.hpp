@@ -21,7 +21,9 @@ GpuRequest read_gpu_request(const cli::po::variables_map& given);
 // A model's weights where it runs, and the engine, or engines, over them.
 class DeviceRunner {
  public:
-  DeviceRunner(const cli::ModelInput& input, const EngineLimits& limits, const GpuRequest& gpus);
+  // `attention`: see Engine::attend_prompts_by; of one GPU.
+  DeviceRunner(const cli::ModelInput& input, const EngineLimits& limits, const GpuRequest& gpus,
+               PromptAttention* attention = nullptr);
 
   Runner& operator*() const { return *runner_; }
   Runner* operator->() const { return runner_.get(); }

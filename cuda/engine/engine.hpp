@@ -19,6 +19,7 @@ int64_t most_context(const ModelSpec& spec, const EngineLimits& limits, int64_t 
 
 class KvStore;
 class OutputAttention;
+class PromptAttention;
 
 class Engine : public Runner {
  public:
@@ -56,6 +57,11 @@ class Engine : public Runner {
   void require(std::span<const Prompt> prompts) const;
   void require(std::span<const NextToken> tokens, int64_t steps) const;
   KvStore& cache();
+
+  // From now on prompts attend by `attention` in layers without a window; null: by the engine's own
+  // kernels. Bits are those of `attention`, so this is for baselines of time. It must outlive the
+  // engine.
+  void attend_prompts_by(PromptAttention* attention);
 
  private:
   class State;
