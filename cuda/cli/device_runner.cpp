@@ -54,10 +54,13 @@ GpuRequest read_gpu_request(const cli::po::variables_map& given) {
 }
 
 DeviceRunner::DeviceRunner(const cli::ModelInput& input, const EngineLimits& limits,
-                           const GpuRequest& gpus) {
+                           const GpuRequest& gpus, const PromptAttentionMaker& make_attention) {
   if (gpus.ranks == 1) {
     model_ = std::make_unique<DeviceModel>(load_on_device(input));
-    runner_ = std::make_unique<Engine>(*model_, limits);
+    auto engine = std::make_unique<Engine>(*model_, limits);
+    if (make_attention) attention_ = make_attention();
+    engine->attend_prompts_by(attention_.get());
+    runner_ = std::move(engine);
     return;
   }
   std::mutex reading;  // a checkpoint's files serve one reader at a time
@@ -73,7 +76,8 @@ DeviceRunner::DeviceRunner(const cli::ModelInput& input, const EngineLimits& lim
   if (input.spec.streams == Streams::dual) {
     keep(std::make_unique<ShardedEngine>(input.spec, make_model, limits, gpus.group));
   } else {
-    keep(std::make_unique<StripedEngine>(input.spec, make_model, limits, gpus.group));
+    keep(std::make_unique<StripedEngine>(input.spec, make_model, limits, gpus.group,
+                                         make_attention));
   }
 }
 

@@ -59,22 +59,29 @@ class StripeSharing : public KeySharing {
 }  // namespace
 
 struct StripedEngine::Rank {
-  Rank(const DeviceModel& model, const EngineLimits& limits, Exchange& exchange, int32_t rank)
-      : sharing(exchange, rank), engine(model, limits, EngineFault::none, {nullptr, &sharing}) {}
+  Rank(const DeviceModel& model, const EngineLimits& limits, Exchange& exchange, int32_t rank,
+       const PromptAttentionMaker& make_attention)
+      : sharing(exchange, rank),
+        attention(make_attention ? make_attention() : nullptr),
+        engine(model, limits, EngineFault::none, {nullptr, &sharing}) {
+    engine.attend_prompts_by(attention.get());
+  }
 
   StripeSharing sharing;
+  std::unique_ptr<PromptAttention> attention;
   Engine engine;
 };
 
 StripedEngine::StripedEngine(const ModelSpec& spec, const ModelMaker& make_model,
-                             const EngineLimits& limits, const GroupOptions& options)
+                             const EngineLimits& limits, const GroupOptions& options,
+                             const PromptAttentionMaker& make_attention)
     : spec_((require_runnable(spec), spec)),
       limits_(limits),
       group_(options, make_model),
       ranks_(options.devices.size()) {
   group_.run_in_turn([&](int32_t r) {
     ranks_[static_cast<size_t>(r)] =
-        std::make_unique<Rank>(group_.model(r), limits_, group_.exchange(r), r);
+        std::make_unique<Rank>(group_.model(r), limits_, group_.exchange(r), r, make_attention);
   });
 }
 
@@ -134,6 +141,9 @@ void StripedEngine::run_prompt(int32_t r, const Prompt& prompt, int64_t chunk, W
     if (part.tokens.empty()) {
       own.share_keys();
     } else {
+      if (static_cast<int64_t>(asked.size()) > std::max(limits_.outputs, limits_.sequences)) {
+        throw InputError("outputs", "", "expected no more in a chunk than a pass may have");
+      }
       std::vector<Prediction> here = own.prefill(std::span(&part, 1), want);
       for (size_t i = 0; i < asked.size(); ++i) predictions[asked[i]] = std::move(here[i]);
     }
