@@ -51,6 +51,7 @@ class StripedEngine : public Runner {
   struct Rank;
 
   Engine& engine(int32_t r) const;
+  Engine& first() const { return engine(group_.first_here()); }
   void run_prompt(int32_t r, const Prompt& prompt, int64_t chunk, Want want,
                   std::span<Prediction> predictions);
 
