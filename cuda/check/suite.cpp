@@ -10,6 +10,7 @@
 #include "cuda/check/golden_cases.hpp"
 #include "cuda/check/kv_rounding_error.hpp"
 #include "cuda/check/promises.hpp"
+#include "cuda/check/shard_cases.hpp"
 #include "cuda/support/cuda_error.hpp"
 #include "reference/cli/loaded_model.hpp"
 #include "reference/cli_support/progress.hpp"
@@ -56,6 +57,15 @@ std::string too_large(const CheckCase& check_case, KvFormat kv) {
   return {};
 }
 
+// Elements of a tensor from `first` on, as bf16.
+void round_weights(const WeightSource& source, const TensorInfo& tensor, int64_t first,
+                   std::span<bf16_bits> to) {
+  std::vector<double> values(to.size());
+  source.read(tensor, first, values);
+  std::transform(values.begin(), values.end(), to.begin(),
+                 [](double value) { return bfloat16(value).bits(); });
+}
+
 // The device's weights as they were meant to be; of a large model its first layer's.
 void check_weights(const CheckCase& check_case, const DeviceModel& device, Findings& findings) {
   const RandomWeights drawn(check_case.seed, check_case.spec.norm);
@@ -64,11 +74,20 @@ void check_weights(const CheckCase& check_case, const DeviceModel& device, Findi
   Tally tally;
   for (const TensorInfo& tensor : tensor_table(check_case.spec)) {
     if (large && !tensor.name.starts_with(layer_prefix(0))) continue;
-    std::vector<double> values(static_cast<size_t>(tensor.elements()));
-    source.read(tensor, 0, values);
-    std::vector<bf16_bits> expected(values.size());
-    std::transform(values.begin(), values.end(), expected.begin(),
-                   [](double value) { return bfloat16(value).bits(); });
+    std::vector<bf16_bits> expected(static_cast<size_t>(tensor.elements()));
+    if (check_case.weights) {
+      round_weights(source, tensor, 0, expected);
+    } else {
+      // Drawing is slow, and any part of a tensor can be drawn alone.
+      constexpr int64_t piece = 1 << 20;
+#pragma omp parallel for schedule(dynamic)
+      for (int64_t first = 0; first < tensor.elements(); first += piece) {
+        const int64_t count = std::min(piece, tensor.elements() - first);
+        round_weights(
+            source, tensor, first,
+            std::span(expected).subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
+      }
+    }
     tally.add(compare_weights(tensor.name, expected, device.tensor(tensor.name)));
   }
   findings.add("weights on the device = the source's", tally);
@@ -131,13 +150,17 @@ std::vector<CheckCase> suite_cases(const CheckRequest& request) {
       if (each.name.starts_with(request.only)) cases.push_back(std::move(each));
     }
   };
-  append(field_cases(request.seed));
-  if (request.goldens) append(golden_cases(*request.goldens));
-  for (int64_t i = 0; i < random_cases(request.suite); ++i) {
-    append({random_case(request.suite, request.seed, i)});
+  if (request.group) {
+    append(shard_cases(request.suite, request.seed));
+  } else {
+    append(field_cases(request.seed));
+    if (request.goldens) append(golden_cases(*request.goldens));
+    for (int64_t i = 0; i < random_cases(request.suite); ++i) {
+      append({random_case(request.suite, request.seed, i)});
+    }
+    append(edge_cases(request.suite, request.seed));
+    if (request.suite == Suite::full) append(large_cases(request.seed));
   }
-  append(edge_cases(request.suite, request.seed));
-  if (request.suite == Suite::full) append(large_cases(request.seed));
   const auto exact = [&](const CheckCase& each) { return each.name == request.only; };
   if (std::any_of(cases.begin(), cases.end(), exact)) {
     std::erase_if(cases, [&](const CheckCase& each) { return !exact(each); });
@@ -156,7 +179,8 @@ Findings run_suite(const CheckRequest& request) {
   using Clock = std::chrono::steady_clock;
   const std::vector<CheckCase> cases = suite_cases(request);
   Findings findings;
-  if (!request.goldens) findings.leave_out("goldens", "no folder that holds them");
+  if (!request.goldens && !request.group)
+    findings.leave_out("goldens", "no folder that holds them");
   HopperModels models;
   cli::Progress progress("checking", static_cast<int64_t>(cases.size()));
   for (const CheckCase& each : cases) {
@@ -169,7 +193,11 @@ Findings run_suite(const CheckRequest& request) {
     findings.begin_case(each.name, description(each));
     bool device_works = true;
     try {
-      run_case(each, request.fault, request.kv, models, findings);
+      if (request.group) {
+        run_shard_case(each, *request.group, findings);
+      } else {
+        run_case(each, request.fault, request.kv, models, findings);
+      }
     } catch (const DeviceError& error) {
       findings.add_failure(fmt::format("{}; the cases behind it were not run", error.what()));
       device_works = false;

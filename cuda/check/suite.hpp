@@ -9,7 +9,8 @@
 
 #include "cuda/check/findings.hpp"
 #include "cuda/check/named_cases.hpp"
-#include "cuda/engine/engine.hpp"
+#include "cuda/engine/fault.hpp"
+#include "cuda/group/sharded_engine.hpp"
 
 namespace orthros::cuda {
 
@@ -20,6 +21,7 @@ struct CheckRequest {
   KvFormat kv = KvFormat::bf16;
   std::string only;  // the case of this name, or those whose names begin so; empty: all
   std::optional<std::filesystem::path> goldens;
+  std::optional<GroupOptions> group;  // cases for several GPUs, in place of all others
 };
 
 // The cases asked for, in order. Throws InputError where there is none of the name.

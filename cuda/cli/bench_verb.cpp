@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cuda/bench/ceilings.hpp"
 #include "cuda/bench/measure.hpp"
@@ -9,8 +10,11 @@
 #include "cuda/bench/targets.hpp"
 #include "cuda/cli/device_info.hpp"
 #include "cuda/cli/device_input.hpp"
+#include "cuda/cli/device_runner.hpp"
 #include "cuda/cli/kv_options.hpp"
 #include "cuda/cli/verbs.hpp"
+#include "cuda/cudnn/cudnn_attention.hpp"
+#include "cuda/layout/sizes.hpp"
 #include "reference/cli/model_options.hpp"
 #include "reference/spec/architecture.hpp"
 #include "reference/spec/input_error.hpp"
@@ -28,11 +32,16 @@ constexpr const char* notes = R"(examples
   orthros-cuda bench --random qwen3-8b --arch transformer,orthros --input 8K --output 64 --batch 16
   orthros-cuda bench --random qwen3-8b --input 128K --output 128 --batch 2 --ceilings --ops --json
   orthros-cuda bench --random qwen3-8b --targets --json
+  orthros-cuda bench --random qwen3-8b --arch orthros --input 256K --output 16 --gpus 2 --ops
 
 Prompts are random tokens. Times are medians of CUDA events after a warm-up.
 --ceilings: beside them, in the same process, the bandwidth of a large copy and each linear layer of
   a pass alone for a second, and how near the prefill and the decode step come to these.
 --ops: each op's time, launched one by one, by the simulator's names; gate_up_proj has SwiGLU in it.
+--gpus N: --ops shows rank 0's, exchanges between the ranks among them.
+--attention cudnn: a Transformer's prompts attend through cuDNN 9, where it is installed: a baseline
+  of time, whose outputs are not the engine's bits; how far from them is printed. The first of the
+  repeats compiles its kernels.
 --targets: single kernels and whole runs beside the bounds that the project sets itself.
 )";
 
@@ -47,9 +56,22 @@ cli::po::variables_map with_architecture(cli::po::variables_map given, const std
   return given;
 }
 
-BenchResult bench_architecture(const cli::po::variables_map& given, const BenchOptions& options) {
+// Only full attention has another way: a window's is not offered.
+void require_full_attention(const cli::ModelInput& input) {
+  for (const Layer& layer : input.spec.layers) {
+    const auto* softmax = std::get_if<SoftmaxAttention>(&layer.mixer);
+    if (softmax != nullptr && !softmax->window) continue;
+    throw InputError(
+        "--attention", "",
+        fmt::format("expected an architecture of full attention beside cudnn, got {}", input.arch));
+  }
+}
+
+// `attention`: null for the engine's own.
+BenchResult bench_architecture(const cli::po::variables_map& given, const BenchOptions& options,
+                               const GpuRequest& gpus, CudnnAttention* attention) {
   const cli::ModelInput input = cli::open_model(given);
-  const DeviceModel model = load_on_device(input);
+  if (attention != nullptr) require_full_attention(input);
   const Load& load = options.load;
   EngineLimits limits;
   limits.sequences = load.batch;
@@ -62,15 +84,26 @@ BenchResult bench_architecture(const cli::po::variables_map& given, const BenchO
   result.arch = input.arch;
   result.load = load;
   result.kv = limits.kv;
+  result.gpus = gpus.ranks;
   {
-    Engine engine(model, limits);
-    result.measured = measure(engine, load, options.repeats);
-    if (options.ops) result.ops = time_ops(engine, load);
-    result.engine_bytes = engine.bytes();
-    result.weight_bytes = model.bytes();
+    const DeviceRunner engine(
+        input, limits, gpus, attention == nullptr ? PromptAttentionMaker{} : [] {
+          return std::make_unique<CudnnAttention>();
+        });
+    result.measured = measure(*engine, load, options.repeats);
+    if (options.ops) result.ops = time_ops(*engine, load);
+    result.engine_bytes = engine->bytes();
+    result.weight_bytes = engine.weight_bytes();
   }
   result.clocks = read_clocks();
-  if (options.ceilings) result.floors = measure_floors(model, load, limits.kv);
+  if (attention != nullptr) {
+    result.attention = "cuDNN " + attention->version();
+    if (range_attention_fits(attention_shape(input.spec))) {
+      result.difference =
+          compare_attention(input.spec, *attention, std::min(load.chunk, load.input), load.input);
+    }
+  }
+  if (options.ceilings) result.floors = measure_floors(load_on_device(input), load, limits.kv);
   return result;
 }
 
@@ -85,10 +118,13 @@ int run_bench(const cli::Arguments& arguments) {
       "batch", text("N")->default_value("1"), "sequences")("chunk", text("N")->default_value("8K"),
                                                            "tokens of all sequences in one pass")(
       "repeats", text("N")->default_value("3"), "runs, of which the median counts")(
+      "attention", text("A")->default_value("engine"),
+      "of a Transformer's prompts: engine or cudnn")(
       "no-prefill", "start the answer over a cache of random entries")(
       "ceilings", "measure ceilings in the same process")("ops", "time each op")(
       "targets", "the table of targets")("json", "print JSON");
   add_kv_options(options, false);
+  add_gpu_options(options);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   BenchOptions bench;
@@ -101,16 +137,21 @@ int run_bench(const cli::Arguments& arguments) {
   bench.kv = kv_format(*given);
   bench.ceilings = cli::has_option(*given, "ceilings");
   bench.ops = cli::has_option(*given, "ops");
+  const bool cudnn = cli::choice_option(*given, "attention", {"engine", "cudnn"}) == "cudnn";
   const bool json = cli::has_option(*given, "json");
   const DeviceInfo device = require_device();
+  const GpuRequest gpus = read_gpu_request(*given);
   BenchRecord record{device, arguments, {}, {}};
   if (cli::has_option(*given, "targets")) {
     record.targets = measure_targets(*given);
   } else {
+    std::optional<CudnnAttention> attention;
+    if (cudnn) attention.emplace();
     std::vector<std::string> names = architectures(*given);
     if (names.empty()) names.emplace_back();
     for (const std::string& arch : names) {
-      record.results.push_back(bench_architecture(with_architecture(*given, arch), bench));
+      record.results.push_back(bench_architecture(with_architecture(*given, arch), bench, gpus,
+                                                  attention ? &*attention : nullptr));
     }
   }
   if (json) {

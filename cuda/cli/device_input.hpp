@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/engine/device_model.hpp"
-#include "cuda/engine/engine.hpp"
+#include "cuda/engine/runner.hpp"
 #include "reference/cli/compute_options.hpp"
 #include "reference/cli/model_options.hpp"
 

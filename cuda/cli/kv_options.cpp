@@ -1,7 +1,6 @@
 // Reads the options of the cache.
 #include "cuda/cli/kv_options.hpp"
 
-#include "cuda/engine/kv_calibration.hpp"
 #include "reference/cli/number_list.hpp"
 #include "reference/spec/input_error.hpp"
 
@@ -38,12 +37,6 @@ KvRequest read_kv_request(const cli::po::variables_map& given, const ModelSpec& 
   request.calibration =
       cli::read_numbers("--kv-calibration", *calibration, {"token ids", 0, spec.vocab - 1});
   return request;
-}
-
-void set_kv(const KvRequest& request, const DeviceModel& model, EngineLimits& limits) {
-  limits.kv = request.format;
-  if (request.calibration.empty()) return;
-  limits.kv_scales = calibrated_scales(model, request.calibration);
 }
 
 }  // namespace orthros::cuda

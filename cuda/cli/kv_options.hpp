@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cuda/engine/device_model.hpp"
-#include "cuda/engine/engine.hpp"
+#include "cuda/engine/runner.hpp"
 #include "reference/cli_support/options.hpp"
 
 namespace orthros::cuda {
@@ -23,8 +22,5 @@ struct KvRequest {
 };
 // Throws InputError, where a calibration is given without --kv fp8 too.
 KvRequest read_kv_request(const cli::po::variables_map& given, const ModelSpec& spec);
-
-// Sets what is asked of the cache; runs the calibration where there is one.
-void set_kv(const KvRequest& request, const DeviceModel& model, EngineLimits& limits);
 
 }  // namespace orthros::cuda

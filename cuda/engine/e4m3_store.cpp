@@ -84,12 +84,13 @@ KvView E4m3Store::view(int64_t layer, const DeviceBuffer<int8_t>& exponents) con
   return view;
 }
 
-std::vector<bf16_bits> E4m3Store::entries(int64_t layer, int64_t sequence, int64_t length,
+std::vector<bf16_bits> E4m3Store::entries(int64_t layer, int64_t sequence, KeyRange range,
                                           bool values) const {
+  const int64_t length = range.end - range.begin;
   std::vector<bf16_bits> result(static_cast<size_t>(length * shape_.kv_heads * shape_.width));
   for (int64_t h = 0; h < shape_.kv_heads; ++h) {
     const int64_t first = layer * shape_.layer_elements() + sequence * shape_.sequence_stride +
-                          h * shape_.head_stride;
+                          h * shape_.head_stride + range.begin * shape_.width;
     const std::vector<uint8_t> head =
         (values ? values_ : keys_).to_host(first, length * shape_.width);
     const int exponent = scales_.exponent(layer, values, h);
@@ -108,19 +109,19 @@ void E4m3Store::draw(cudaStream_t stream) {
 }
 
 void E4m3Store::poison(int64_t sequence, int64_t length, cudaStream_t stream) {
-  constexpr int not_a_number = 0x7f;  // of the standard's e4m3; as an entry, the largest number
+  constexpr int unwritten = 0x7f;  // NaN of the standard's e4m3; as an entry, the largest number
   const int64_t written = length * shape_.width;
   for (int64_t i = 0; i < shape_.layers; ++i) {
     const KvView entries = layer(i);
     for (uint8_t* data : {entries.keys8, entries.values8}) {
       ORTHROS_CUDA(cudaMemset2DAsync(data + sequence * shape_.sequence_stride + written,
-                                     static_cast<size_t>(shape_.head_stride), not_a_number,
+                                     static_cast<size_t>(shape_.head_stride), unwritten,
                                      static_cast<size_t>(shape_.head_stride - written),
                                      static_cast<size_t>(shape_.kv_heads), stream));
     }
   }
   for (const DeviceBuffer<bf16_bits>* buffer : {&scratch_keys_, &scratch_values_}) {
-    launch_poison(buffer->data(), 1, buffer->size(), buffer->size(), stream);
+    launch_fill_columns(buffer->data(), 1, buffer->size(), buffer->size(), not_a_number, stream);
   }
 }
 

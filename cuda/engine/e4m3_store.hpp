@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cuda/engine/engine.hpp"
+#include "cuda/layout/key_ranges.hpp"
 #include "cuda/layout/sizes.hpp"
 #include "cuda/support/device_buffer.hpp"
 
@@ -34,8 +35,9 @@ class E4m3Store {
     return keys_.bytes() + values_.bytes() + scratch_keys_.bytes() + scratch_values_.bytes() +
            exponents_.bytes() + seen_exponents_.bytes();
   }
-  // The first `length` keys or values of a sequence times their scales, bf16 bits, length x Hkv d.
-  std::vector<bf16_bits> entries(int64_t layer, int64_t sequence, int64_t length,
+  // Keys or values of a sequence at positions `range` times their scales, bf16 bits, (end - begin)
+  // x Hkv d.
+  std::vector<bf16_bits> entries(int64_t layer, int64_t sequence, KeyRange range,
                                  bool values) const;
   void draw(cudaStream_t stream);
   // 0x7f in every entry of a sequence from `length` on, NaN in the scratch cache.

@@ -42,12 +42,14 @@ std::unique_ptr<Linears> prepared_linears(const DeviceModel& model, int64_t rows
 
 }  // namespace
 
-Layers::Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault)
+Layers::Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault,
+               const RankHooks& hooks)
     : linears_(prepared_linears(model, Capacity(model.spec, limits).rows)),
       buffers(model.spec, limits),
       cache(model.spec, limits, fault),
       model_(model),
       fault_(fault),
+      hooks_(hooks),
       shape_(attention_shape(model.spec)) {
   if (const auto& rope = mixer(0).rope) {
     rotary_ = make_rotary(*rope, limits.context);
@@ -168,6 +170,9 @@ void Layers::place(size_t layer, Span rows, bool queries, bool keys, const Pass&
   p.kv = cache.layer(static_cast<int64_t>(layer));
   launch_place_heads(p, stream);
   done("elementwise");
+  if (hooks_.keys == nullptr || !keys || pass.decodes) return;
+  hooks_.keys->share(cache, static_cast<int64_t>(layer), stream);
+  done("exchange");
 }
 
 Attention Layers::attention(size_t layer, cudaStream_t stream) const {
@@ -208,7 +213,9 @@ void Layers::attend(size_t layer, const Pass& pass, cudaStream_t stream) {
 void Layers::attend_base(const Attention& call, const Pass& pass) {
   if (pass.base_rows == 0) return;
   if (cache.e4m3() != nullptr && cache.e4m3()->widens()) return attend_widened(call, pass);
-  if (window_attention_fits(shape_, call.window)) {
+  if (prompt_attention != nullptr && call.window == 0) {
+    prompt_attention->attend(call, pass.prompt_runs);
+  } else if (window_attention_fits(shape_, call.window)) {
     launch_window_attention(call, buffers.runs.data(), pass.runs, pass.longest_run);
   } else if (range_attention_fits(shape_)) {
     launch_range_attention(call, buffers.base_tiles.data(), pass.base_tiles);
@@ -239,7 +246,9 @@ void Layers::attend_widened(const Attention& call, const Pass& pass) {
 // Eq. 5 and whatever else a decode step or predicting rows need: `base_rows` rows of the base
 // stream, windowed where the layer is, then copies.
 void Layers::attend_few(const Attention& call, int64_t base_rows, int64_t rows, const Pass& pass) {
-  if (!range_attention_fits(shape_)) {
+  if (hooks_.outputs != nullptr) {
+    hooks_.outputs->attend(call, base_rows, rows, observer);
+  } else if (!range_attention_fits(shape_)) {
     launch_plain_attention(call, rows);
   } else if (rows <= buffers.capacity.split_rows) {
     launch_split_attention(call, base_rows, rows, buffers.capacity.context, buffers.splits.data());
@@ -288,10 +297,12 @@ void Layers::predict(const bf16_bits* n, const Pass& pass, cudaStream_t stream) 
   linears_->multiply(model_.head, {n, pass.live, w.hidden}, buffers.logits.data(), w.logits,
                      stream);
   done("lm_head");
-  TokenSinks sinks{buffers.predicted.data(), nullptr, nullptr, buffers.step.data()};
+  TokenSinks sinks{buffers.predicted.data(), nullptr, nullptr, nullptr, nullptr,
+                   buffers.step.data()};
   if (pass.decodes) {
     const bool two_streams = model_.spec.streams == Streams::dual;
-    sinks.tokens = buffers.tokens.data();
+    sinks.entering = buffers.tokens.data();
+    sinks.entering_rows = buffers.entering_rows.data();
     sinks.copies = two_streams ? buffers.tokens.data() + pass.base_rows : nullptr;
     sinks.history = buffers.history.data();
   }

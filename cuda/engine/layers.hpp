@@ -6,6 +6,8 @@
 #include "cuda/engine/buffers.hpp"
 #include "cuda/engine/device_model.hpp"
 #include "cuda/engine/kv_store.hpp"
+#include "cuda/engine/prompt_attention.hpp"
+#include "cuda/engine/rank_hooks.hpp"
 #include "cuda/kernels/attention.hpp"
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/linear/linear.hpp"
@@ -32,7 +34,8 @@ class Layers {
   std::unique_ptr<Linears> linears_;
 
  public:
-  Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault);
+  Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault,
+         const RankHooks& hooks);
 
   // Rows a tile may have, for planning.
   int64_t tile_rows() const;
@@ -47,6 +50,7 @@ class Layers {
   Buffers buffers;
   KvStore cache;
   OpObserver observer;
+  PromptAttention* prompt_attention = nullptr;  // none: kernels
 
  private:
   // Rows of a packed tensor from `first` on.
@@ -75,6 +79,7 @@ class Layers {
 
   const DeviceModel& model_;
   EngineFault fault_;
+  RankHooks hooks_;
   AttentionShape shape_;
   DeviceBuffer<float> rotary_;  // context x width / 2 x {cos, sin}
   int64_t rotary_width_ = 0;

@@ -151,7 +151,7 @@ template <int width, int tiles, class Entry>
 __device__ void carry(const Attention& call, const SplitWork& work, const SplitPartials& partials,
                       uint32_t shared, uint32_t barriers) {
   Ring<SplitShape<width, tiles, Entry>::slots> ring{barriers};
-  ItemWalk walk(call, work, partials.splits);
+  ItemWalk walk(call, work, partials);
   Item item;
   while (walk.next(item)) carry_item<width, tiles, Entry>(ring, shared, call, item);
 }
