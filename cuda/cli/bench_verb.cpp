@@ -31,6 +31,8 @@ constexpr const char* notes = R"(examples
 Prompts are random tokens. Times are medians of CUDA events after a warm-up.
 --ceilings: beside them, in the same process, the bandwidth of a large copy and each linear layer of
   a pass alone for a second, and how near the prefill and the decode step come to these.
+--order: each linear layer of a decode step beside the fastest of cuBLASLt's, free to split k and to
+  add up in any order, and what the step would save.
 --ops: each op's time, launched one by one, by the simulator's names; gate_up_proj has SwiGLU in it.
 --targets: single kernels and whole runs beside the bounds that the project sets itself.
 )";
@@ -67,6 +69,11 @@ BenchResult bench_architecture(const cli::po::variables_map& given, const BenchO
     result.weight_bytes = model.bytes();
   }
   result.clocks = read_clocks();
+  if (options.order) {
+    const int64_t streams = model.spec.streams == Streams::dual ? 2 : 1;
+    result.order = order_costs(model, streams * load.batch);
+    result.order_saving_s = order_saving(model, result.order);
+  }
   if (options.ceilings) result.floors = measure_floors(model, load);
   return result;
 }
@@ -84,6 +91,7 @@ int run_bench(const cli::Arguments& arguments) {
       "repeats", text("N")->default_value("3"), "runs, of which the median counts")(
       "no-prefill", "start the answer over a cache of random entries")(
       "ceilings", "measure ceilings in the same process")("ops", "time each op")(
+      "order", "what one order of summation costs a decode step")(
       "targets", "the table of targets")("json", "print JSON");
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
@@ -96,6 +104,7 @@ int run_bench(const cli::Arguments& arguments) {
   bench.repeats = static_cast<int>(std::min<int64_t>(cli::size_option(*given, "repeats", 1), 1000));
   bench.ceilings = cli::has_option(*given, "ceilings");
   bench.ops = cli::has_option(*given, "ops");
+  bench.order = cli::has_option(*given, "order");
   const bool json = cli::has_option(*given, "json");
   const DeviceInfo device = require_device();
   BenchRecord record{device, arguments, {}, {}};
