@@ -206,7 +206,11 @@ __global__ void __launch_bounds__(threads, 2)
     if (scaled && p.scale_first) scale(head, slopes, offsets);
     // Every lane shuffles; values keep nothing of what comes out.
     const Norm& norm = query ? p.query_norm : p.key_norm;
-    if (norm.gain != nullptr) normalise(head, norm, query ? query_gain : key_gain, lane, team);
+    if (norm.gain != nullptr) {
+      Groups<Held> gain = key_gain;
+      if (query) gain = query_gain;
+      normalise(head, norm, gain, lane, team);
+    }
     if (scaled && !p.scale_first) scale(head, slopes, offsets);
     if (half > 0) {
       const Head<Held> other = partners<Held, InLane>(head, half, width, lane, team, mine);
