@@ -36,6 +36,8 @@ constexpr const char* notes = R"(examples
 Prompts are random tokens. Times are medians of CUDA events after a warm-up.
 --ceilings: beside them, in the same process, the bandwidth of a large copy and each linear layer of
   a pass alone for a second, and how near the prefill and the decode step come to these.
+--order: each linear layer of a decode step beside the fastest of cuBLASLt's, free to split k and to
+  add up in any order, and what the step would save.
 --ops: each op's time, launched one by one, by the simulator's names; gate_up_proj has SwiGLU in it.
 --gpus N: --ops shows rank 0's, exchanges between the ranks among them.
 --attention cudnn: a Transformer's prompts attend through cuDNN 9, where it is installed: a baseline
@@ -100,6 +102,12 @@ BenchResult bench_architecture(const cli::po::variables_map& given, const BenchO
           compare_attention(input.spec, *attention, std::min(load.chunk, load.input), load.input);
     }
   }
+  if (options.order) {
+    const DeviceModel model = load_on_device(input);
+    const int64_t streams = model.spec.streams == Streams::dual ? 2 : 1;
+    result.order = order_costs(model, streams * load.batch);
+    result.order_saving_s = order_saving(model, result.order);
+  }
   if (options.ceilings) result.floors = measure_floors(load_on_device(input), load);
   return result;
 }
@@ -119,6 +127,7 @@ int run_bench(const cli::Arguments& arguments) {
       "of a Transformer's prompts: engine or cudnn")(
       "no-prefill", "start the answer over a cache of random entries")(
       "ceilings", "measure ceilings in the same process")("ops", "time each op")(
+      "order", "what one order of summation costs a decode step")(
       "targets", "the table of targets")("json", "print JSON");
   add_gpu_options(options);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
@@ -133,6 +142,7 @@ int run_bench(const cli::Arguments& arguments) {
   bench.ceilings = cli::has_option(*given, "ceilings");
   bench.ops = cli::has_option(*given, "ops");
   const bool cudnn = cli::choice_option(*given, "attention", {"engine", "cudnn"}) == "cudnn";
+  bench.order = cli::has_option(*given, "order");
   const bool json = cli::has_option(*given, "json");
   const DeviceInfo device = require_device();
   const GpuRequest gpus = read_gpu_request(*given);

@@ -289,6 +289,17 @@ __device__ void fetch_first_item(const Attention& call, const SplitWork& work,
   }
 }
 
+// A block's share of what the launch behind reads.
+__device__ void fetch_share(const FetchAhead& ahead) {
+  const int64_t groups = ahead.count / 8;
+  const int64_t first = groups * blockIdx.x / gridDim.x;
+  const int64_t end = groups * (blockIdx.x + 1) / gridDim.x;
+  if (first == end) return;
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(ahead.data + first * 8),
+               "r"(static_cast<uint32_t>((end - first) * 16))
+               : "memory");
+}
+
 template <int width, int tiles>
 __global__ void __launch_bounds__(worker_threads + carrier_threads, 1)
     split_attention(Attention call, SplitWork work, SplitPartials partials) {
@@ -307,6 +318,7 @@ __global__ void __launch_bounds__(worker_threads + carrier_threads, 1)
   start_dependents();
   if (threadIdx.x >= worker_threads) {
     carry<width, tiles>(call, work, partials, shared_address(memory), barriers);
+    if (threadIdx.x == worker_threads) fetch_share(call.ahead);
   } else {
     work_on<width, tiles>(call, work, partials, memory, barriers);
   }
