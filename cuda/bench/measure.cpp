@@ -10,24 +10,6 @@
 namespace orthros::cuda {
 namespace {
 
-std::vector<NextToken> next_tokens(const std::vector<Prediction>& predictions) {
-  std::vector<NextToken> next;
-  for (size_t i = 0; i < predictions.size(); ++i) {
-    next.push_back({static_cast<int64_t>(i), predictions[i].token});
-  }
-  return next;
-}
-
-// A load as short as it gets while every kernel of the long one runs.
-void warm_up(Engine& engine, const Load& load) {
-  Load brief = load;
-  brief.input = std::min(load.input, std::max<int64_t>(1, load.chunk / load.batch));
-  engine.reset();
-  const auto predictions = engine.prefill(random_prompts(engine.spec(), brief));
-  if (load.output > 1) engine.decode_greedily(next_tokens(predictions), 1);
-  engine.reset();
-}
-
 // Events between ops, read when all have happened.
 class OpClock {
  public:
@@ -64,6 +46,23 @@ class OpClock {
 };
 
 }  // namespace
+
+std::vector<NextToken> next_tokens(const std::vector<Prediction>& predictions) {
+  std::vector<NextToken> next;
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    next.push_back({static_cast<int64_t>(i), predictions[i].token});
+  }
+  return next;
+}
+
+void warm_up(Engine& engine, const Load& load) {
+  Load brief = load;
+  brief.input = std::min(load.input, std::max<int64_t>(1, load.chunk / load.batch));
+  engine.reset();
+  const auto predictions = engine.prefill(random_prompts(engine.spec(), brief));
+  if (load.output > 1) engine.decode_greedily(next_tokens(predictions), 1);
+  engine.reset();
+}
 
 std::vector<Prompt> random_prompts(const ModelSpec& spec, const Load& load) {
   const CounterRandom random(20261130, "prompts");

@@ -6,6 +6,7 @@
 #include "cuda/bench/ceilings.hpp"
 #include "cuda/bench/measure.hpp"
 #include "cuda/bench/record.hpp"
+#include "cuda/bench/sweep.hpp"
 #include "cuda/bench/targets.hpp"
 #include "cuda/cli/device_info.hpp"
 #include "cuda/cli/device_input.hpp"
@@ -27,11 +28,14 @@ constexpr const char* notes = R"(examples
   orthros-cuda bench --random qwen3-8b --arch transformer,orthros --input 8K --output 64 --batch 16
   orthros-cuda bench --random qwen3-8b --input 128K --output 128 --batch 2 --ceilings --ops --json
   orthros-cuda bench --random qwen3-8b --targets --json
+  orthros-cuda bench --random qwen3-8b --sweep h200-loads --out scenarios/measured/h200
 
 Prompts are random tokens. Times are medians of CUDA events after a warm-up.
 --ceilings: beside them, in the same process, the bandwidth of a large copy and each linear layer of
   a pass alone for a second, and how near the prefill and the decode step come to these.
 --ops: each op's time, launched one by one, by the simulator's names; gate_up_proj has SwiGLU in it.
+--sweep: every load of a list in scenarios/measured/, in one process; writes OUT-runs.csv,
+  OUT-ops.csv and OUT-sweep.json (cuda/bench/sweep.hpp), which 'orthros-sim fit --runs' reads.
 --targets: single kernels and whole runs beside the bounds that the project sets itself.
 )";
 
@@ -84,7 +88,8 @@ int run_bench(const cli::Arguments& arguments) {
       "repeats", text("N")->default_value("3"), "runs, of which the median counts")(
       "no-prefill", "start the answer over a cache of random entries")(
       "ceilings", "measure ceilings in the same process")("ops", "time each op")(
-      "targets", "the table of targets")("json", "print JSON");
+      "targets", "the table of targets")("sweep", text("LOADS"), "run a list of loads")(
+      "out", text("PREFIX"), "where a sweep's files go")("json", "print JSON");
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   BenchOptions bench;
@@ -97,6 +102,12 @@ int run_bench(const cli::Arguments& arguments) {
   bench.ceilings = cli::has_option(*given, "ceilings");
   bench.ops = cli::has_option(*given, "ops");
   const bool json = cli::has_option(*given, "json");
+  if (const auto loads = cli::optional_text(*given, "sweep")) {
+    const Sweep sweep = load_sweep(*loads);
+    const std::string out = cli::text_option(*given, "out");
+    run_sweep(*given, sweep, require_device(), arguments, out);
+    return 0;
+  }
   const DeviceInfo device = require_device();
   BenchRecord record{device, arguments, {}, {}};
   if (cli::has_option(*given, "targets")) {
