@@ -36,9 +36,19 @@ std::vector<bf16_bits> KvStore::entries(const DeviceBuffer<bf16_bits>& from, int
 }
 
 void KvStore::draw(cudaStream_t stream) {
+  // Drawing takes a second for 16 GB, so what was drawn is copied behind itself until all is full.
+  constexpr int64_t most_drawn = int64_t{1} << 25;
   const auto fill = [&](const DeviceBuffer<bf16_bits>& buffer, const char* name) {
-    launch_draw_weights(CounterRandom(1, name), 0.0, 1.0,
-                        {0, 1, buffer.size(), buffer.size(), false}, buffer.data(), stream);
+    const int64_t drawn = std::min(most_drawn, buffer.size());
+    launch_draw_weights(CounterRandom(1, name), 0.0, 1.0, {0, 1, drawn, drawn, false},
+                        buffer.data(), stream);
+    for (int64_t done = drawn; done < buffer.size();) {
+      const int64_t copied = std::min(done, buffer.size() - done);
+      ORTHROS_CUDA(cudaMemcpyAsync(buffer.data() + done, buffer.data(),
+                                   static_cast<size_t>(copied) * sizeof(bf16_bits),
+                                   cudaMemcpyDeviceToDevice, stream));
+      done += copied;
+    }
   };
   fill(keys_, "keys");
   fill(values_, "values");

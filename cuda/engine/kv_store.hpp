@@ -31,7 +31,7 @@ class KvStore {
     return entries(values_, layer, sequence, length);
   }
 
-  // Every entry, written or not, random and about normal.
+  // Every entry, written or not, random and about normal; large caches repeat what was drawn.
   void draw(cudaStream_t stream);
   // NaN in every entry of a sequence from `length` on.
   void poison(int64_t sequence, int64_t length, cudaStream_t stream);
