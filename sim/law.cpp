@@ -86,6 +86,16 @@ struct Law::Parts {
   double sum() const { return compute + memory + sequences; }
 };
 
+double Law::rounded_flops(const Op& op, double flops) const {
+  if (waves.tile_rows == 0 || op.kind != OpKind::gemm) return flops;
+  const auto up = [](int64_t size, int64_t unit) { return (size + unit - 1) / unit; };
+  const int64_t tiles = up(op.m, waves.tile_rows) * up(op.n, waves.tile_columns);
+  const auto made = static_cast<double>(up(tiles, waves.tiles_at_once) * waves.tiles_at_once *
+                                        waves.tile_rows * waves.tile_columns);
+  const double wanted = static_cast<double>(op.m) * static_cast<double>(op.n);
+  return flops * (1.0 + waves.share * (made / wanted - 1.0));
+}
+
 double Law::memory_seconds(double bytes) const {
   double seconds = 0.0;
   double from = 0.0;
@@ -104,7 +114,7 @@ Law::Parts Law::parts(const Op& op, double step) const {
   const double bytes = static_cast<double>(op.bytes()) +
                        step * static_cast<double>(op.bytes_growth) +
                        window_overread * static_cast<double>(op.overread_bytes);
-  return {rate > 0.0 ? flops / rate : 0.0, memory_seconds(bytes),
+  return {rate > 0.0 ? rounded_flops(op, flops) / rate : 0.0, memory_seconds(bytes),
           per_sequence_s * std::max(0.0, static_cast<double>(op.sequences) - free_sequences)};
 }
 

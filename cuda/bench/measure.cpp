@@ -124,11 +124,14 @@ double decode_step_seconds(Engine& engine, int64_t batch, int64_t n, int64_t ste
   std::vector<NextToken> next;
   for (int64_t s = 0; s < batch; ++s) next.push_back({s, 1});
   std::vector<double> all;
-  constexpr int runs = 6;
-  for (int i = 0; i < runs; ++i) {
+  constexpr int most_runs = 6;
+  constexpr double enough_seconds = 0.3;  // long steps vary little
+  double spent = 0.0;
+  for (int i = 0; i < most_runs && (i < 3 || spent < enough_seconds); ++i) {
     const double seconds =
         seconds_of([&] { engine.decode_greedily(next, steps); }, engine.stream());
     if (i > 0) all.push_back(seconds / static_cast<double>(steps));
+    spent += seconds;
     for (int64_t s = 0; s < batch; ++s) engine.truncate(s, n - steps);
   }
   return median(all);
