@@ -13,7 +13,7 @@ namespace {
 // Events between ops, read when all have happened.
 class OpClock {
  public:
-  explicit OpClock(Engine& engine) : engine_(engine) {
+  explicit OpClock(Runner& engine) : engine_(engine) {
     engine_.observe([this](const char* op) {
       names_.push_back(op);
       events_.emplace_back();
@@ -40,7 +40,7 @@ class OpClock {
   }
 
  private:
-  Engine& engine_;
+  Runner& engine_;
   std::vector<std::string> names_;
   std::deque<Event> events_;
 };
@@ -55,7 +55,7 @@ std::vector<NextToken> next_tokens(const std::vector<Prediction>& predictions) {
   return next;
 }
 
-void warm_up(Engine& engine, const Load& load) {
+void warm_up(Runner& engine, const Load& load) {
   Load brief = load;
   brief.input = std::min(load.input, std::max<int64_t>(1, load.chunk / load.batch));
   engine.reset();
@@ -81,7 +81,7 @@ std::vector<Prompt> random_prompts(const ModelSpec& spec, const Load& load) {
   return prompts;
 }
 
-Measured measure(Engine& engine, const Load& load, int repeats) {
+Measured measure(Runner& engine, const Load& load, int repeats) {
   if (!load.prefills) {
     const int64_t steps = load.output - 1;
     Measured result;
@@ -119,7 +119,7 @@ Measured measure(Engine& engine, const Load& load, int repeats) {
   return result;
 }
 
-double decode_step_seconds(Engine& engine, int64_t batch, int64_t n, int64_t steps) {
+double decode_step_seconds(Runner& engine, int64_t batch, int64_t n, int64_t steps) {
   engine.fill_randomly(n - steps);
   std::vector<NextToken> next;
   for (int64_t s = 0; s < batch; ++s) next.push_back({s, 1});
@@ -137,7 +137,7 @@ double decode_step_seconds(Engine& engine, int64_t batch, int64_t n, int64_t ste
   return median(all);
 }
 
-OpTimes time_ops(Engine& engine, const Load& load) {
+OpTimes time_ops(Runner& engine, const Load& load) {
   OpTimes times;
   std::vector<NextToken> next;
   if (load.prefills) {

@@ -32,14 +32,14 @@ std::vector<Prompt> random_prompts(const ModelSpec& spec, const Load& load);
 std::vector<NextToken> next_tokens(const std::vector<Prediction>& predictions);
 
 // Runs a load as short as it gets while every kernel of the long one runs; ends with a reset.
-void warm_up(Engine& engine, const Load& load);
+void warm_up(Runner& engine, const Load& load);
 
 // Warms up, then runs the load `repeats` times (once where that takes long).
-Measured measure(Engine& engine, const Load& load, int repeats);
+Measured measure(Runner& engine, const Load& load, int repeats);
 
 // Seconds of one decode step at `n` keys, over random cache entries: median over runs of `steps`
 // replays that end there.
-double decode_step_seconds(Engine& engine, int64_t batch, int64_t n, int64_t steps);
+double decode_step_seconds(Runner& engine, int64_t batch, int64_t n, int64_t steps);
 
 struct OpTime {
   std::string name;
@@ -52,6 +52,6 @@ struct OpTimes {
   std::vector<OpTime> prefill;
   std::vector<OpTime> decode;
 };
-OpTimes time_ops(Engine& engine, const Load& load);
+OpTimes time_ops(Runner& engine, const Load& load);
 
 }  // namespace orthros::cuda

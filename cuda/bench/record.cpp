@@ -57,6 +57,7 @@ Json result_json(const BenchResult& result) {
       {"output", load.output},
       {"batch", load.batch},
       {"chunk", load.chunk},
+      {"gpus", result.gpus},
       {"repeats", m.repeats},
       {"prefills", load.prefills},
       {"ttft_s", load.prefills ? Json(m.ttft) : Json()},
@@ -88,8 +89,9 @@ void print_result(const BenchResult& result) {
   const Load& load = result.load;
   const Measured& m = result.measured;
   const auto batch = static_cast<double>(load.batch);
-  fmt::print("{} {}: input {}, output {}, batch {}, chunk {}; median of {}\n", result.model,
-             result.arch, load.input, load.output, load.batch, load.chunk, m.repeats);
+  fmt::print("{} {}: input {}, output {}, batch {}, chunk {}{}; median of {}\n", result.model,
+             result.arch, load.input, load.output, load.batch, load.chunk,
+             result.gpus == 1 ? "" : fmt::format(", {} GPUs", result.gpus), m.repeats);
   if (load.prefills) {
     fmt::print("  TTFT          {:>12.3f} ms  {:>12.0f} tokens/s\n", 1e3 * m.ttft,
                batch * static_cast<double>(load.input) / m.ttft);

@@ -33,6 +33,7 @@ struct BenchResult {
   std::string model;
   std::string arch;
   Load load;
+  int64_t gpus = 1;
   Measured measured;
   int64_t weight_bytes = 0;
   int64_t engine_bytes = 0;

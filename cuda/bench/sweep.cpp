@@ -85,7 +85,7 @@ struct Answers {
   std::vector<std::vector<double>> decoding;  // of each output, repeats
 };
 
-Answers run_whole(Engine& engine, const SweepLoad& load, const Load& bench) {
+Answers run_whole(Runner& engine, const SweepLoad& load, const Load& bench) {
   Answers answers;
   answers.decoding.resize(load.outputs.size());
   warm_up(engine, bench);
@@ -114,7 +114,7 @@ Answers run_whole(Engine& engine, const SweepLoad& load, const Load& bench) {
 }
 
 // Mean of the answer's steps by Simpson's rule over the keys that its first, middle and last see.
-double sampled_step(Engine& engine, const SweepLoad& load, int64_t output) {
+double sampled_step(Runner& engine, const SweepLoad& load, int64_t output) {
   const int64_t first = load.input + sampled_steps;
   const int64_t last = load.input + output - 1;
   const auto at = [&](int64_t keys) {
@@ -123,7 +123,7 @@ double sampled_step(Engine& engine, const SweepLoad& load, int64_t output) {
   return (at(first) + 4.0 * at(first + (last - first) / 2) + at(last)) / 6.0;
 }
 
-void measure_load(Engine& engine, const std::string& arch, const SweepLoad& load,
+void measure_load(Runner& engine, const std::string& arch, const SweepLoad& load,
                   Recorder& recorder) {
   Load bench;
   bench.batch = load.batch;

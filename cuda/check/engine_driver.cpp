@@ -17,7 +17,7 @@ Lengths whole_lengths(std::span<const SequencePlan> plans) {
   return lengths;
 }
 
-EngineDriver::EngineDriver(Engine& engine, std::span<const SequencePlan> plans, int64_t first_slot)
+EngineDriver::EngineDriver(Runner& engine, std::span<const SequencePlan> plans, int64_t first_slot)
     : engine_(engine), plans_(plans), first_slot_(first_slot), record_(plans.size()) {
   engine_.reset();
   engine_.poison();

@@ -21,7 +21,7 @@ Lengths whole_lengths(std::span<const SequencePlan> plans);
 class EngineDriver {
  public:
   // Sequence i lives in slot `first_slot` + i. Resets and poisons the engine.
-  EngineDriver(Engine& engine, std::span<const SequencePlan> plans, int64_t first_slot = 0);
+  EngineDriver(Runner& engine, std::span<const SequencePlan> plans, int64_t first_slot = 0);
 
   // Appends each sequence's tokens up to `until`, predicting at `outputs`, a list a sequence.
   void prefill(const Lengths& until, const std::vector<Positions>& outputs, int64_t chunk = 0);
@@ -40,7 +40,7 @@ class EngineDriver {
   int64_t length(size_t sequence) const { return engine_.length(slot(sequence)); }
   void keep(size_t sequence, int64_t position, Prediction prediction);
 
-  Engine& engine_;
+  Runner& engine_;
   std::span<const SequencePlan> plans_;
   int64_t first_slot_;
   RunRecord record_;

@@ -25,7 +25,7 @@ EngineLimits limits_of(const CheckCase& check_case) {
   return limits;
 }
 
-PromiseRun::PromiseRun(const CheckCase& check_case, Engine& engine, Findings& findings)
+PromiseRun::PromiseRun(const CheckCase& check_case, Runner& engine, Findings& findings)
     : case_(check_case),
       engine_(engine),
       findings_(findings),

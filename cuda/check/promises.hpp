@@ -16,7 +16,7 @@ EngineLimits limits_of(const CheckCase& check_case);
 // The promises on one case, by one engine.
 class PromiseRun {
  public:
-  PromiseRun(const CheckCase& check_case, Engine& engine, Findings& findings);
+  PromiseRun(const CheckCase& check_case, Runner& engine, Findings& findings);
 
   // Prompts in one prefill, then decode steps by graph. What the others are compared with.
   const RunRecord& main_run();
@@ -40,7 +40,7 @@ class PromiseRun {
   void truncation();
 
   const CheckCase& case_;
-  Engine& engine_;
+  Runner& engine_;
   Findings& findings_;
   HeadShape shape_;
   std::span<const SequencePlan> plans_;

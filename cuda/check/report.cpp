@@ -105,6 +105,8 @@ Json check_json(const CheckSetting& setting, const Findings& findings) {
   json["cuda"] = setting.cuda;
   json["commit"] = setting.commit;
   json["seed"] = setting.seed;
+  json["gpus"] = setting.gpus;
+  json["transport"] = setting.transport.empty() ? Json() : Json(setting.transport);
   json["only"] = setting.only.empty() ? Json() : Json(setting.only);
   json["fault"] = setting.fault.empty() ? Json() : Json(setting.fault);
   json["compared"] = findings.compared();
@@ -141,8 +143,11 @@ Json check_json(const CheckSetting& setting, const Findings& findings) {
 
 void print_check(const CheckSetting& setting, const Findings& findings) {
   fmt::print("gpu     {}, driver {}, CUDA {}\n", setting.gpu, setting.driver, setting.cuda);
-  fmt::print("check   suite {}, seed {}, commit {}{}\n\n", setting.suite, setting.seed,
-             setting.commit, setting.fault.empty() ? "" : ", fault " + setting.fault);
+  fmt::print("check   suite {}, seed {}, commit {}{}{}\n\n", setting.suite, setting.seed,
+             setting.commit, setting.fault.empty() ? "" : ", fault " + setting.fault,
+             setting.gpus == 1
+                 ? ""
+                 : fmt::format(", {} ranks through {}", setting.gpus, setting.transport));
   fmt::print("{:<48} {:>16} {:>16}\n", "promise", "compared", "equal");
   for (const PromiseCount& promise : findings.promises()) {
     fmt::print("{:<48} {:>16} {:>16}{}\n", promise.name, promise.compared, promise.equal,

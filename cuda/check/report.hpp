@@ -13,8 +13,10 @@ namespace orthros::cuda {
 struct CheckSetting {
   std::string suite, gpu, driver, cuda, commit;
   uint64_t seed = 1;
-  std::string only;   // empty: all cases
-  std::string fault;  // empty: none
+  std::string only;  // empty: all cases
+  int64_t gpus = 1;
+  std::string transport;  // between several GPUs
+  std::string fault;      // empty: none
   double seconds = 0.0;
 };
 

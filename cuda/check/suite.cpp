@@ -9,6 +9,7 @@
 
 #include "cuda/check/golden_cases.hpp"
 #include "cuda/check/promises.hpp"
+#include "cuda/check/shard_cases.hpp"
 #include "cuda/support/cuda_error.hpp"
 #include "reference/cli/loaded_model.hpp"
 #include "reference/cli_support/progress.hpp"
@@ -107,13 +108,17 @@ std::vector<CheckCase> suite_cases(const CheckRequest& request) {
       if (each.name.starts_with(request.only)) cases.push_back(std::move(each));
     }
   };
-  append(field_cases(request.seed));
-  if (request.goldens) append(golden_cases(*request.goldens));
-  for (int64_t i = 0; i < random_cases(request.suite); ++i) {
-    append({random_case(request.suite, request.seed, i)});
+  if (request.group) {
+    append(shard_cases(request.suite, request.seed));
+  } else {
+    append(field_cases(request.seed));
+    if (request.goldens) append(golden_cases(*request.goldens));
+    for (int64_t i = 0; i < random_cases(request.suite); ++i) {
+      append({random_case(request.suite, request.seed, i)});
+    }
+    append(edge_cases(request.suite, request.seed));
+    if (request.suite == Suite::full) append(large_cases(request.seed));
   }
-  append(edge_cases(request.suite, request.seed));
-  if (request.suite == Suite::full) append(large_cases(request.seed));
   const auto exact = [&](const CheckCase& each) { return each.name == request.only; };
   if (std::any_of(cases.begin(), cases.end(), exact)) {
     std::erase_if(cases, [&](const CheckCase& each) { return !exact(each); });
@@ -132,7 +137,8 @@ Findings run_suite(const CheckRequest& request) {
   using Clock = std::chrono::steady_clock;
   const std::vector<CheckCase> cases = suite_cases(request);
   Findings findings;
-  if (!request.goldens) findings.leave_out("goldens", "no folder that holds them");
+  if (!request.goldens && !request.group)
+    findings.leave_out("goldens", "no folder that holds them");
   HopperModels models;
   cli::Progress progress("checking", static_cast<int64_t>(cases.size()));
   for (const CheckCase& each : cases) {
@@ -145,7 +151,11 @@ Findings run_suite(const CheckRequest& request) {
     findings.begin_case(each.name, description(each));
     bool device_works = true;
     try {
-      run_case(each, request.fault, models, findings);
+      if (request.group) {
+        run_shard_case(each, *request.group, findings);
+      } else {
+        run_case(each, request.fault, models, findings);
+      }
     } catch (const DeviceError& error) {
       findings.add_failure(fmt::format("{}; the cases behind it were not run", error.what()));
       device_works = false;

@@ -10,6 +10,7 @@
 #include "cuda/check/findings.hpp"
 #include "cuda/check/named_cases.hpp"
 #include "cuda/engine/fault.hpp"
+#include "cuda/group/sharded_engine.hpp"
 
 namespace orthros::cuda {
 
@@ -19,6 +20,7 @@ struct CheckRequest {
   EngineFault fault = EngineFault::none;  // ends the check at the first case that fails
   std::string only;  // the case of this name, or those whose names begin so; empty: all
   std::optional<std::filesystem::path> goldens;
+  std::optional<GroupOptions> group;  // cases for several GPUs, in place of all others
 };
 
 // The cases asked for, in order. Throws InputError where there is none of the name.

@@ -10,6 +10,7 @@
 #include "cuda/bench/targets.hpp"
 #include "cuda/cli/device_info.hpp"
 #include "cuda/cli/device_input.hpp"
+#include "cuda/cli/device_runner.hpp"
 #include "cuda/cli/verbs.hpp"
 #include "reference/cli/model_options.hpp"
 #include "reference/spec/architecture.hpp"
@@ -29,6 +30,7 @@ constexpr const char* notes = R"(examples
   orthros-cuda bench --random qwen3-8b --input 128K --output 128 --batch 2 --ceilings --ops --json
   orthros-cuda bench --random qwen3-8b --targets --json
   orthros-cuda bench --random qwen3-8b --sweep h200-loads --out scenarios/measured/h200
+  orthros-cuda bench --random qwen3-8b --arch orthros --input 256K --output 16 --gpus 2 --ops
 
 Prompts are random tokens. Times are medians of CUDA events after a warm-up.
 --ceilings: beside them, in the same process, the bandwidth of a large copy and each linear layer of
@@ -36,6 +38,7 @@ Prompts are random tokens. Times are medians of CUDA events after a warm-up.
 --ops: each op's time, launched one by one, by the simulator's names; gate_up_proj has SwiGLU in it.
 --sweep: every load of a list in scenarios/measured/, in one process; writes OUT-runs.csv,
   OUT-ops.csv and OUT-sweep.json (cuda/bench/sweep.hpp), which 'orthros-sim fit --runs' reads.
+--gpus N: --ops shows rank 0's, exchanges between the ranks among them.
 --targets: single kernels and whole runs beside the bounds that the project sets itself.
 )";
 
@@ -50,9 +53,9 @@ cli::po::variables_map with_architecture(cli::po::variables_map given, const std
   return given;
 }
 
-BenchResult bench_architecture(const cli::po::variables_map& given, const BenchOptions& options) {
+BenchResult bench_architecture(const cli::po::variables_map& given, const BenchOptions& options,
+                               const GpuRequest& gpus) {
   const cli::ModelInput input = cli::open_model(given);
-  const DeviceModel model = load_on_device(input);
   const Load& load = options.load;
   EngineLimits limits;
   limits.sequences = load.batch;
@@ -63,15 +66,16 @@ BenchResult bench_architecture(const cli::po::variables_map& given, const BenchO
   result.model = input.name;
   result.arch = input.arch;
   result.load = load;
+  result.gpus = gpus.ranks;
   {
-    Engine engine(model, limits);
-    result.measured = measure(engine, load, options.repeats);
-    if (options.ops) result.ops = time_ops(engine, load);
-    result.engine_bytes = engine.bytes();
-    result.weight_bytes = model.bytes();
+    const DeviceRunner engine(input, limits, gpus);
+    result.measured = measure(*engine, load, options.repeats);
+    if (options.ops) result.ops = time_ops(*engine, load);
+    result.engine_bytes = engine->bytes();
+    result.weight_bytes = engine.weight_bytes();
   }
   result.clocks = read_clocks();
-  if (options.ceilings) result.floors = measure_floors(model, load);
+  if (options.ceilings) result.floors = measure_floors(load_on_device(input), load);
   return result;
 }
 
@@ -90,6 +94,7 @@ int run_bench(const cli::Arguments& arguments) {
       "ceilings", "measure ceilings in the same process")("ops", "time each op")(
       "targets", "the table of targets")("sweep", text("LOADS"), "run a list of loads")(
       "out", text("PREFIX"), "where a sweep's files go")("json", "print JSON");
+  add_gpu_options(options);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   BenchOptions bench;
@@ -109,6 +114,7 @@ int run_bench(const cli::Arguments& arguments) {
     return 0;
   }
   const DeviceInfo device = require_device();
+  const GpuRequest gpus = read_gpu_request(*given);
   BenchRecord record{device, arguments, {}, {}};
   if (cli::has_option(*given, "targets")) {
     record.targets = measure_targets(*given);
@@ -116,7 +122,7 @@ int run_bench(const cli::Arguments& arguments) {
     std::vector<std::string> names = architectures(*given);
     if (names.empty()) names.emplace_back();
     for (const std::string& arch : names) {
-      record.results.push_back(bench_architecture(with_architecture(*given, arch), bench));
+      record.results.push_back(bench_architecture(with_architecture(*given, arch), bench, gpus));
     }
   }
   if (json) {

@@ -7,6 +7,7 @@
 #include "cuda/check/report.hpp"
 #include "cuda/check/suite.hpp"
 #include "cuda/cli/device_info.hpp"
+#include "cuda/cli/device_runner.hpp"
 #include "cuda/cli/verbs.hpp"
 #include "reference/cli_support/options.hpp"
 #include "reference/spec/input_error.hpp"
@@ -22,11 +23,14 @@ constexpr const char* notes = R"(examples
   orthros-cuda check
   orthros-cuda check --suite full --json > check.json
   orthros-cuda check --only random-7 --seed 3
+  orthros-cuda check --gpus 2
 
 Runs models with the same weights on the device and in the reference. Every cache entry and logit must
 have the bits of the reference's hopper scalar, and the same bits in every way that the engine can run
 them; errors against double must be within twice the bf16 reference's own and rounding slack. quick
 takes under a minute; full is far longer and wants 40 GB of device memory and 40 GB of the machine's.
+--gpus N runs other cases: one GPU's caches and logits against those of N ranks, bit for bit; one GPU
+is what the check without it holds against the reference. N may exceed the GPUs there are.
 --fault, in a build with -DORTHROS_CUDA_FAULTS=ON, runs the engine with a fault, which the check must
 find: window_off_by_one, copy_writes_cache, index_as_position, dropped_split, stale_graph_length.
 Exit status: 0 all holds, 1 something differs (the first element is named by case, layer, stream,
@@ -88,10 +92,13 @@ int run_check(const cli::Arguments& arguments) {
       "only", text("NAME"), "the case of this name, or those whose names begin so")(
       "goldens", text("DIR"), "golden checkpoints; default: the source tree's")(
       "fault", text("NAME"), "run the engine with a fault")("json", "print JSON");
+  add_gpu_options(options);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
-  const CheckRequest request = read_request(*given);
+  CheckRequest request = read_request(*given);
   const DeviceInfo device = require_device();
+  const GpuRequest gpus = read_gpu_request(*given);
+  if (gpus.ranks > 1) request.group = gpus.group;
 
   CheckSetting setting;
   setting.suite = cli::text_option(*given, "suite");
@@ -101,6 +108,10 @@ int run_check(const cli::Arguments& arguments) {
   setting.commit = build_commit();
   setting.seed = request.seed;
   setting.only = request.only;
+  setting.gpus = gpus.ranks;
+  if (gpus.ranks > 1) {
+    setting.transport = gpus.group.transport == Transport::nccl ? "nccl" : "host";
+  }
   setting.fault = cli::optional_text(*given, "fault").value_or("");
   const auto start = std::chrono::steady_clock::now();
   const Findings findings = run_suite(request);

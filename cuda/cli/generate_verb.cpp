@@ -6,8 +6,8 @@
 
 #include "cuda/cli/device_info.hpp"
 #include "cuda/cli/device_input.hpp"
+#include "cuda/cli/device_runner.hpp"
 #include "cuda/cli/verbs.hpp"
-#include "cuda/engine/engine.hpp"
 #include "reference/cli/generate_report.hpp"
 #include "reference/cli/sequence_options.hpp"
 #include "reference/spec/input_error.hpp"
@@ -25,6 +25,7 @@ constexpr const char* notes = R"(examples
   orthros-cuda generate --model DIR --tokens 5,7,9 --max-tokens 20
   orthros-cuda generate --model DIR --tokens @prompt.txt --chunk 512 --ignore-eos --json
   orthros-cuda generate --random qwen3-8b --seed 1 --tokens 5,7,9 --tokens 11,2 --json
+  orthros-cuda generate --model DIR --tokens @book.txt --gpus 2
 
 R tokens are one prefill and R - 1 decode steps, each one CUDA graph for all prompts together. The
 largest logit wins, the lowest id among equals. An eos id ends generation and is the last of the
@@ -62,7 +63,7 @@ EngineLimits limits_for(const std::vector<Ids>& prompts, const cli::GenerateRequ
 
 // Each prompt's continuation; `on_token` hears of each id as it comes, with its prompt's index.
 template <class OnToken>
-std::vector<Ids> continue_prompts(Engine& engine, const std::vector<Ids>& prompts,
+std::vector<Ids> continue_prompts(Runner& engine, const std::vector<Ids>& prompts,
                                   const cli::GenerateRequest& request, const OnToken& on_token) {
   std::vector<Ids> generated(prompts.size());
   if (request.most == 0) return generated;
@@ -126,6 +127,7 @@ int run_generate(const cli::Arguments& arguments) {
   cli::add_model_options(options);
   cli::add_prompts_option(options);
   cli::add_generate_options(options);
+  add_gpu_options(options);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   const cli::GenerateRequest request = cli::read_generate_request(*given);
@@ -140,8 +142,7 @@ int run_generate(const cli::Arguments& arguments) {
   require_runnable(input.spec);
   const EngineLimits limits = limits_for(prompts, request);
   require_device();
-  const DeviceModel model = load_on_device(input);
-  Engine engine(model, limits);
+  const DeviceRunner engine(input, limits, read_gpu_request(*given));
 
   // A lone prompt's ids are shown as they come.
   const bool lone = prompts.size() == 1;
@@ -150,7 +151,7 @@ int run_generate(const cli::Arguments& arguments) {
     if (lone) cli::print_prompt(input.spec, prompts[0]);
   }
   const std::vector<Ids> generated =
-      continue_prompts(engine, prompts, request, [&](size_t, int64_t token) {
+      continue_prompts(*engine, prompts, request, [&](size_t, int64_t token) {
         if (request.json || !lone) return;
         fmt::print(" {}", token);
         std::fflush(stdout);

@@ -3,9 +3,9 @@
 
 #include "cuda/cli/device_info.hpp"
 #include "cuda/cli/device_input.hpp"
+#include "cuda/cli/device_runner.hpp"
 #include "cuda/cli/documents.hpp"
 #include "cuda/cli/verbs.hpp"
-#include "cuda/engine/engine.hpp"
 #include "reference/cli/run_report.hpp"
 #include "reference/hopper/rounding.hpp"
 
@@ -21,6 +21,7 @@ constexpr const char* notes = R"(examples
   orthros-cuda run --model DIR --tokens 5,7,9
   orthros-cuda run --random qwen3-8b --arch orthros --seed 1 --tokens @prompt.txt --chunk 512 --json
   orthros-cuda run --model DIR --tokens 5,7,9 --tokens 3,1 --outputs all --dump out.safetensors
+  orthros-cuda run --model DIR --tokens @book.txt --gpus 2
 
 Options, --json and --dump as of 'orthros-ref run', whose --scalar hopper gives the same numbers bit
 for bit. Weights and caches are bf16; random weights are drawn on the device. The documents of a
@@ -66,7 +67,7 @@ EngineLimits limits_for(const std::vector<Document>& documents, int64_t chunk) {
   return limits;
 }
 
-Matrix<double> cached(const Engine& engine, const std::vector<Document>& documents, size_t sequence,
+Matrix<double> cached(const Runner& engine, const std::vector<Document>& documents, size_t sequence,
                       int64_t layer, bool keys) {
   std::vector<bf16_bits> bits;
   for (size_t d = 0; d < documents.size(); ++d) {
@@ -83,7 +84,7 @@ Matrix<double> cached(const Engine& engine, const std::vector<Document>& documen
   return matrix;
 }
 
-void add_dump(const Engine& engine, const std::vector<Document>& documents, size_t sequence,
+void add_dump(const Runner& engine, const std::vector<Document>& documents, size_t sequence,
               const std::string& prefix, std::vector<cli::NamedTensor>& dump) {
   for (size_t i = 0; i < engine.spec().layers.size(); ++i) {
     const auto layer = static_cast<int64_t>(i);
@@ -95,7 +96,7 @@ void add_dump(const Engine& engine, const std::vector<Document>& documents, size
   }
 }
 
-cli::RunResult run_engine(Engine& engine, const std::vector<cli::SequenceInput>& sequences,
+cli::RunResult run_engine(Runner& engine, const std::vector<cli::SequenceInput>& sequences,
                           const std::vector<Document>& documents, const cli::RunRequest& request) {
   std::vector<Prompt> prompts;
   for (const Document& document : documents) {
@@ -129,6 +130,7 @@ int run_run(const cli::Arguments& arguments) {
   cli::add_model_options(options);
   cli::add_sequence_options(options);
   cli::add_run_options(options);
+  add_gpu_options(options);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
   const cli::RunRequest request = cli::read_run_request(*given);
@@ -141,10 +143,9 @@ int run_run(const cli::Arguments& arguments) {
   }
   require_device();
   const std::vector<Document> documents = documents_of(sequences);
-  const DeviceModel model = load_on_device(input);
-  Engine engine(model, limits_for(documents, request.chunk));
+  const DeviceRunner engine(input, limits_for(documents, request.chunk), read_gpu_request(*given));
   cli::report_run(input, engine_compute(), request, sequences,
-                  run_engine(engine, sequences, documents, request));
+                  run_engine(*engine, sequences, documents, request));
   return 0;
 }
 

@@ -13,7 +13,7 @@ constexpr int64_t history_tokens = int64_t{1} << 20;
 
 int64_t split_bytes(const ModelSpec& spec, const Capacity& capacity) {
   const AttentionShape shape = attention_shape(spec);
-  if (!split_attention_fits(shape)) return 0;
+  if (!split_attention_fits(shape) || capacity.split_rows == 0) return 0;
   return split_workspace_bytes(shape, capacity.split_rows, capacity.context);
 }
 
@@ -24,7 +24,7 @@ Capacity::Capacity(const ModelSpec& spec, const EngineLimits& limits) {
   live = std::max(limits.outputs, limits.sequences);
   // One stream's predicting rows are gathered, and may be more than a pass's tokens.
   rows = std::max({limits.chunk + (streams == 2 ? live : 0), streams * limits.sequences, live});
-  split_rows = streams * limits.sequences;
+  split_rows = limits.held > 0 ? 0 : streams * limits.sequences;  // else ranks gather their own
   context = limits.context;
 }
 
@@ -44,6 +44,7 @@ Buffers::Buffers(const ModelSpec& spec, const EngineLimits& limits)
       logits(capacity.live * widths.logits),
       tokens(capacity.rows),
       predicted(capacity.live),
+      entering_rows(limits.sequences),
       rows(capacity.rows),
       attention_rows(capacity.rows),
       live_rows(capacity.live),
@@ -64,15 +65,15 @@ Buffers::Buffers(const ModelSpec& spec, const EngineLimits& limits)
 int64_t Buffers::bytes() const {
   return x.bytes() + n.bytes() + y.bytes() + qkv.bytes() + q.bytes() + o.bytes() + gate_up.bytes() +
          act.bytes() + live_x.bytes() + live_n.bytes() + logits.bytes() + tokens.bytes() +
-         predicted.bytes() + rows.bytes() + attention_rows.bytes() + live_rows.bytes() +
-         live_sources.bytes() + runs.bytes() + base_tiles.bytes() + live_tiles.bytes() +
-         written.bytes() + step.bytes() + history.bytes() + splits.bytes();
+         predicted.bytes() + entering_rows.bytes() + rows.bytes() + attention_rows.bytes() +
+         live_rows.bytes() + live_sources.bytes() + runs.bytes() + base_tiles.bytes() +
+         live_tiles.bytes() + written.bytes() + step.bytes() + history.bytes() + splits.bytes();
 }
 
 void Buffers::poison(const ModelSpec& spec, cudaStream_t stream) {
   const auto& mixer = std::get<SoftmaxAttention>(spec.layers[0].mixer);
   const auto fill = [&](DeviceBuffer<bf16_bits>& buffer, int64_t width, int64_t stride) {
-    launch_poison(buffer.data(), buffer.size() / stride, width, stride, stream);
+    launch_fill_columns(buffer.data(), buffer.size() / stride, width, stride, not_a_number, stream);
   };
   for (DeviceBuffer<bf16_bits>* buffer : {&x, &n, &y, &live_x, &live_n}) {
     fill(*buffer, spec.hidden, widths.hidden);
@@ -99,8 +100,8 @@ int64_t buffer_bytes(const ModelSpec& spec, const EngineLimits& limits) {
   const int64_t live =
       4 * widths.hidden + 4 * widths.logits + size(Row{}) + size(RowTile{}) + 2 * size(int32_t{});
   return capacity.rows * row + capacity.live * live +
-         limits.sequences * (size(QueryRun{}) + size(int64_t{})) + size(int32_t{}) +
-         history_tokens * size(int32_t{}) + split_bytes(spec, capacity);
+         limits.sequences * (size(QueryRun{}) + size(int64_t{}) + size(int32_t{})) +
+         size(int32_t{}) + history_tokens * size(int32_t{}) + split_bytes(spec, capacity);
 }
 
 }  // namespace orthros::cuda

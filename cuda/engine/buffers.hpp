@@ -25,20 +25,21 @@ struct Buffers {
 
   RowWidths widths;
   Capacity capacity;
-  DeviceBuffer<bf16_bits> x;         // rows x D: the residual
-  DeviceBuffer<bf16_bits> n;         // rows x D: RMSNorm(x)
-  DeviceBuffer<bf16_bits> y;         // rows x D: what is added to x
-  DeviceBuffer<bf16_bits> qkv;       // rows x (Hq + 2 Hkv) d
-  DeviceBuffer<bf16_bits> q;         // rows x Hq d
-  DeviceBuffer<bf16_bits> o;         // rows x Hq d
-  DeviceBuffer<bf16_bits> gate_up;   // rows x 2 F
-  DeviceBuffer<bf16_bits> act;       // rows x F
-  DeviceBuffer<bf16_bits> live_x;    // live x D: predicting rows of a single stream
-  DeviceBuffer<bf16_bits> live_n;    // live x D
-  DeviceBuffer<float> logits;        // live x vocab
-  DeviceBuffer<int32_t> tokens;      // rows
-  DeviceBuffer<int32_t> predicted;   // live
-  DeviceBuffer<Row> rows;            // rows
+  DeviceBuffer<bf16_bits> x;            // rows x D: the residual
+  DeviceBuffer<bf16_bits> n;            // rows x D: RMSNorm(x)
+  DeviceBuffer<bf16_bits> y;            // rows x D: what is added to x
+  DeviceBuffer<bf16_bits> qkv;          // rows x (Hq + 2 Hkv) d
+  DeviceBuffer<bf16_bits> q;            // rows x Hq d
+  DeviceBuffer<bf16_bits> o;            // rows x Hq d
+  DeviceBuffer<bf16_bits> gate_up;      // rows x 2 F
+  DeviceBuffer<bf16_bits> act;          // rows x F
+  DeviceBuffer<bf16_bits> live_x;       // live x D: predicting rows of a single stream
+  DeviceBuffer<bf16_bits> live_n;       // live x D
+  DeviceBuffer<float> logits;           // live x vocab
+  DeviceBuffer<int32_t> tokens;         // rows
+  DeviceBuffer<int32_t> predicted;      // live
+  DeviceBuffer<int32_t> entering_rows;  // sequences; the base row where a prediction enters, or -1
+  DeviceBuffer<Row> rows;               // rows
   DeviceBuffer<Row> attention_rows;  // rows, as attention is told of them; differs by a fault only
   DeviceBuffer<Row> live_rows;       // live
   DeviceBuffer<int32_t> live_sources;  // live

@@ -16,19 +16,26 @@ std::vector<Row> seen_by_attention(std::vector<Row> rows, EngineFault fault) {
 }
 
 DecodeGraph::~DecodeGraph() {
-  for (const auto& [count, graph] : graphs_) cudaGraphExecDestroy(graph);
+  for (const auto& [rows, graph] : graphs_) cudaGraphExecDestroy(graph);
 }
 
 void DecodeGraph::start(const DecodeStart& from, bool captures, cudaStream_t stream) {
   Buffers& to = layers_.buffers;
   const auto count = static_cast<int64_t>(from.tokens.size());
+  std::vector<int32_t> tokens;
+  std::vector<Row> rows;
+  std::vector<int32_t> entering_rows;
+  for (size_t i = 0; i < from.tokens.size(); ++i) {
+    entering_rows.push_back(from.enters[i] ? static_cast<int32_t>(rows.size()) : -1);
+    if (!from.enters[i]) continue;
+    tokens.push_back(from.tokens[i]);
+    rows.push_back(from.rows[i]);
+  }
   pass_ = {};
   pass_.decodes = true;
-  pass_.base_rows = count;
-  pass_.rows = from.two_streams ? 2 * count : count;
+  pass_.base_rows = static_cast<int64_t>(rows.size());
+  pass_.rows = pass_.base_rows + (from.two_streams ? count : 0);
   pass_.live = count;
-  std::vector<int32_t> tokens = from.tokens;
-  std::vector<Row> rows = from.rows;
   if (from.two_streams) {
     tokens.insert(tokens.end(), from.tokens.begin(), from.tokens.end());
     for (Row row : from.rows) {
@@ -39,8 +46,9 @@ void DecodeGraph::start(const DecodeStart& from, bool captures, cudaStream_t str
       rows.push_back(row);
     }
   }
-  const bool known = graphs_.contains(count);
+  const bool known = graphs_.contains({count, pass_.base_rows});
   to.tokens.send(tokens, stream);
+  to.entering_rows.send(entering_rows, stream);
   if (!(fault_ == EngineFault::stale_graph_length && known && captures)) {
     to.rows.send(rows, stream);
     to.attention_rows.send(seen_by_attention(rows, fault_), stream);
@@ -56,7 +64,7 @@ void DecodeGraph::start(const DecodeStart& from, bool captures, cudaStream_t str
   cudaGraphExec_t executable = nullptr;
   ORTHROS_CUDA(cudaGraphInstantiate(&executable, graph, 0));
   ORTHROS_CUDA(cudaGraphDestroy(graph));
-  graphs_[count] = executable;
+  graphs_[{count, pass_.base_rows}] = executable;
 }
 
 void DecodeGraph::launch_step(cudaStream_t stream) {
@@ -67,7 +75,7 @@ void DecodeGraph::launch_step(cudaStream_t stream) {
 }
 
 void DecodeGraph::replay(cudaStream_t stream) {
-  ORTHROS_CUDA(cudaGraphLaunch(graphs_.at(pass_.base_rows), stream));
+  ORTHROS_CUDA(cudaGraphLaunch(graphs_.at({pass_.live, pass_.base_rows}), stream));
 }
 
 void DecodeGraph::run_eagerly(cudaStream_t stream) {

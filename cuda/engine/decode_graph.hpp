@@ -12,7 +12,8 @@ namespace orthros::cuda {
 // with those tokens in it.
 struct DecodeStart {
   std::vector<int32_t> tokens;
-  std::vector<Row> rows;         // base rows, one a token
+  std::vector<Row> rows;         // one a token
+  std::vector<bool> enters;      // whether its base row runs here
   std::vector<int64_t> written;  // by sequence slot
   bool two_streams = false;
 };
@@ -42,7 +43,8 @@ class DecodeGraph {
   Layers& layers_;
   EngineFault fault_;
   Pass pass_;
-  std::map<int64_t, cudaGraphExec_t> graphs_;  // by number of sequences
+  // By number of sequences and of those whose base rows run here.
+  std::map<std::pair<int64_t, int64_t>, cudaGraphExec_t> graphs_;
 };
 
 }  // namespace orthros::cuda

@@ -8,74 +8,21 @@
 
 #include "cuda/engine/decode_graph.hpp"
 #include "cuda/engine/layers.hpp"
+#include "cuda/engine/limits.hpp"
 #include "reference/spec/input_error.hpp"
 
 namespace orthros::cuda {
-namespace {
-
-void check_fault([[maybe_unused]] EngineFault fault) {
-#ifndef ORTHROS_CUDA_FAULTS
-  if (fault != EngineFault::none) {
-    throw InputError("fault", "",
-                     "expected none: this build seeds no faults; configure with "
-                     "-DORTHROS_CUDA_FAULTS=ON");
-  }
-#endif
-}
-
-void check_limits(const ModelSpec& spec, const EngineLimits& limits) {
-  const auto at_least = [](const char* field, int64_t value, int64_t least) {
-    if (value < least) {
-      throw InputError("engine", field, fmt::format("expected at least {}, got {}", least, value));
-    }
-  };
-  at_least("sequences", limits.sequences, 1);
-  at_least("context", limits.context, 1);
-  at_least("chunk", limits.chunk, 1);
-  at_least("outputs", limits.outputs, 1);
-  const int64_t need = engine_bytes(spec, limits);
-  size_t free = 0;
-  size_t total = 0;
-  ORTHROS_CUDA(cudaMemGetInfo(&free, &total));
-  const auto room = static_cast<int64_t>(free);
-  if (need <= room) return;
-  throw InputError("engine", "context",
-                   fmt::format("expected caches and buffers within {:.2f} GB of free device "
-                               "memory, got {:.2f} GB for a context of {}; the largest that fits "
-                               "is {}",
-                               static_cast<double>(room) * 1e-9, static_cast<double>(need) * 1e-9,
-                               limits.context, most_context(spec, limits, room)));
-}
-
-}  // namespace
-
-int64_t engine_bytes(const ModelSpec& spec, const EngineLimits& limits) {
-  const auto& mixer = std::get<SoftmaxAttention>(spec.layers[0].mixer);
-  const int64_t rotary = mixer.rope ? limits.context * mixer.rope->width * 4 : 0;
-  return buffer_bytes(spec, limits) + rotary + Linears::workspace_bytes +
-         2 * cache_shape(spec, limits).elements() * static_cast<int64_t>(sizeof(bf16_bits));
-}
-
-int64_t most_context(const ModelSpec& spec, const EngineLimits& limits, int64_t bytes) {
-  EngineLimits tried = limits;
-  int64_t fits = 0;
-  int64_t too_much = limits.context + 1;
-  while (fits + 1 < too_much) {
-    tried.context = fits + (too_much - fits) / 2;
-    (engine_bytes(spec, tried) <= bytes ? fits : too_much) = tried.context;
-  }
-  return fits;
-}
 
 class Engine::State {
  public:
   State(const DeviceModel& device_model, const EngineLimits& engine_limits,
-        EngineFault engine_fault)
+        EngineFault engine_fault, OutputAttention* output_attention)
       : model((check_fault(engine_fault), require_runnable(device_model.spec),
                check_limits(device_model.spec, engine_limits), device_model)),
         limits(engine_limits),
         fault(engine_fault),
-        layers(device_model, engine_limits, engine_fault),
+        outputs(output_attention),
+        layers(device_model, engine_limits, engine_fault, output_attention),
         graph(layers, fault),
         tokens(static_cast<size_t>(engine_limits.sequences)) {
     ORTHROS_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -166,11 +113,11 @@ class Engine::State {
   }
 
   // The predictions of the pass just run: rows [0, count).
-  std::vector<Prediction> receive(const DeviceBuffer<int32_t>& from, int64_t count, Want want) {
+  std::vector<Prediction> receive(int64_t count, Want want) {
     const Buffers& buffers = layers.buffers;
     std::vector<int32_t> ids(static_cast<size_t>(count));
     std::vector<float> logits;
-    ORTHROS_CUDA(cudaMemcpyAsync(ids.data(), from.data(), ids.size() * sizeof(int32_t),
+    ORTHROS_CUDA(cudaMemcpyAsync(ids.data(), buffers.predicted.data(), ids.size() * sizeof(int32_t),
                                  cudaMemcpyDeviceToHost, stream));
     const int64_t stride = buffers.widths.logits;
     if (want == Want::logits) {
@@ -215,6 +162,7 @@ class Engine::State {
     for (const NextToken& one : next) {
       result.tokens.push_back(static_cast<int32_t>(one.token));
       result.rows.push_back({length(one.sequence), static_cast<int32_t>(one.sequence), 0});
+      result.enters.push_back(one.enters || !two_streams());
     }
     for (const auto& sequence : tokens) {
       result.written.push_back(static_cast<int64_t>(sequence.size()));
@@ -224,17 +172,31 @@ class Engine::State {
     return result;
   }
 
+  void steps(std::span<const NextToken> next, int64_t count, bool by_graph) {
+    const bool captures = by_graph && (outputs == nullptr || outputs->captures());
+    graph.start(start(next), captures, stream);
+    for (int64_t i = 0; i < count; ++i) {
+      if (captures) {
+        graph.replay(stream);
+      } else {
+        graph.run_eagerly(stream);
+      }
+    }
+  }
+
   const DeviceModel& model;
   EngineLimits limits;
   EngineFault fault;
+  OutputAttention* outputs;
   cudaStream_t stream = nullptr;
   Layers layers;
   DecodeGraph graph;
   std::vector<std::vector<int64_t>> tokens;  // by sequence: all that have entered
 };
 
-Engine::Engine(const DeviceModel& model, const EngineLimits& limits, EngineFault fault)
-    : state_(std::make_unique<State>(model, limits, fault)) {}
+Engine::Engine(const DeviceModel& model, const EngineLimits& limits, EngineFault fault,
+               OutputAttention* outputs)
+    : state_(std::make_unique<State>(model, limits, fault, outputs)) {}
 Engine::~Engine() = default;
 
 std::vector<Prediction> Engine::prefill(std::span<const Prompt> prompts, Want want, int64_t chunk) {
@@ -274,7 +236,7 @@ std::vector<Prediction> Engine::prefill(std::span<const Prompt> prompts, Want wa
       state.tokens[static_cast<size_t>(request.sequence)].assign(
           request.tokens.begin(), request.tokens.begin() + request.past + part.end);
     }
-    std::vector<Prediction> here = state.receive(state.layers.buffers.predicted, pass.live, want);
+    std::vector<Prediction> here = state.receive(pass.live, want);
     for (size_t i = 0; i < here.size(); ++i) {
       result[static_cast<size_t>(plan.predictions[i])] = std::move(here[i]);
     }
@@ -287,16 +249,11 @@ std::vector<Prediction> Engine::decode(std::span<const NextToken> tokens, Want w
   State& state = *state_;
   if (tokens.empty()) return {};
   state.check_next(tokens, 1);
-  state.graph.start(state.start(tokens), launch == Launch::graph, state.stream);
-  if (launch == Launch::graph) {
-    state.graph.replay(state.stream);
-  } else {
-    state.graph.run_eagerly(state.stream);
-  }
+  state.steps(tokens, 1, launch == Launch::graph);
   for (const NextToken& one : tokens) {
     state.tokens[static_cast<size_t>(one.sequence)].push_back(one.token);
   }
-  return state.receive(state.layers.buffers.tokens, static_cast<int64_t>(tokens.size()), want);
+  return state.receive(static_cast<int64_t>(tokens.size()), want);
 }
 
 std::vector<int64_t> Engine::decode_greedily(std::span<const NextToken> tokens, int64_t steps) {
@@ -310,8 +267,7 @@ std::vector<int64_t> Engine::decode_greedily(std::span<const NextToken> tokens, 
         "steps", "",
         fmt::format("expected at most {}, got {}", buffers.history.size() / count, steps));
   }
-  state.graph.start(state.start(tokens), true, state.stream);
-  for (int64_t i = 0; i < steps; ++i) state.graph.replay(state.stream);
+  state.steps(tokens, steps, true);
   std::vector<int32_t> ids(static_cast<size_t>(steps * count));
   ORTHROS_CUDA(cudaMemcpyAsync(ids.data(), buffers.history.data(), ids.size() * sizeof(int32_t),
                                cudaMemcpyDeviceToHost, state.stream));
@@ -345,10 +301,10 @@ void Engine::reset() {
 }
 
 std::vector<bf16_bits> Engine::keys(int64_t layer, int64_t sequence) const {
-  return state_->layers.cache.keys(layer, sequence, length(sequence));
+  return state_->layers.cache.keys(layer, sequence, {0, length(sequence)});
 }
 std::vector<bf16_bits> Engine::values(int64_t layer, int64_t sequence) const {
-  return state_->layers.cache.values(layer, sequence, length(sequence));
+  return state_->layers.cache.values(layer, sequence, {0, length(sequence)});
 }
 
 void Engine::fill_randomly(int64_t length) {
@@ -359,6 +315,28 @@ void Engine::fill_randomly(int64_t length) {
   for (auto& sequence : state_->tokens) sequence.assign(static_cast<size_t>(length), 0);
   state_->layers.cache.draw(state_->stream);
   synchronise();
+}
+
+void Engine::assume(int64_t sequence, std::span<const int64_t> tokens) {
+  state_->check_sequence(sequence);
+  state_->tokens[static_cast<size_t>(sequence)].assign(tokens.begin(), tokens.end());
+}
+
+const std::vector<int64_t>& Engine::tokens(int64_t sequence) const {
+  state_->check_sequence(sequence);
+  return state_->tokens[static_cast<size_t>(sequence)];
+}
+
+void Engine::require(std::span<const Prompt> prompts) const {
+  state_->check(prompts);
+}
+
+void Engine::require(std::span<const NextToken> tokens, int64_t steps) const {
+  state_->check_next(tokens, steps);
+}
+
+KvStore& Engine::cache() {
+  return state_->layers.cache;
 }
 
 void Engine::observe(OpObserver observer) {

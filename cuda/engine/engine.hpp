@@ -2,107 +2,60 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "cuda/engine/device_model.hpp"
 #include "cuda/engine/fault.hpp"
-#include "cuda/layout/rows.hpp"
+#include "cuda/engine/runner.hpp"
 
 namespace orthros::cuda {
-
-// What an engine must have room for; all of it is allocated once.
-struct EngineLimits {
-  int64_t sequences = 1;   // cache slots
-  int64_t context = 4096;  // tokens of a sequence, generated ones included
-  int64_t chunk = 8192;    // tokens of all sequences together in one pass through the layers
-  int64_t outputs = 64;    // positions predicted in one such pass, at most; at least `sequences`
-  // Elements between the caches of two sequences, heads following each other inside; 0: packed.
-  // Larger only to place entries past 2^31 elements in a test.
-  int64_t sequence_stride = 0;
-};
 
 // Device memory that an engine of these limits takes, weights not counted.
 int64_t engine_bytes(const ModelSpec& spec, const EngineLimits& limits);
 // The largest context for which engine_bytes is at most `bytes`, other limits as they are; 0: none.
 int64_t most_context(const ModelSpec& spec, const EngineLimits& limits, int64_t bytes);
 
-// Tokens to append to a sequence, and where to predict.
-struct Prompt {
-  int64_t sequence = 0;  // slot
-  std::vector<int64_t> tokens;
-  // Positions in the sequence from 1, cached tokens counted, in any order and any number of times.
-  // With one stream they must lie among `tokens`; with two they may lie before them.
-  std::vector<int64_t> outputs;
-};
+class KvStore;
+class OutputAttention;
 
-struct NextToken {
-  int64_t sequence = 0;
-  int64_t token = 0;
-};
-
-// What was predicted at one position.
-struct Prediction {
-  int64_t token = 0;          // the largest logit's id, the lowest among equals
-  std::vector<float> logits;  // vocab of them where asked for, else empty
-};
-
-// Called behind the launches of each op, by the simulator's name for it.
-using OpObserver = std::function<void(const char* op)>;
-
-enum class Want { tokens, logits };
-enum class Launch { graph, eager };
-
-class Engine {
+class Engine : public Runner {
  public:
   // Throws InputError for a spec that the engine does not run, or limits whose need exceeds the
   // free memory (naming both and the largest context that fits); DeviceError where the device
-  // fails. `model` must outlive it; its spec is the engine's.
+  // fails. `model` must outlive it; its spec is the engine's. `outputs`, unless null, is how output
+  // rows attend where other devices hold part of the cache; it must outlive the engine.
   Engine(const DeviceModel& model, const EngineLimits& limits,
-         EngineFault fault = EngineFault::none);
-  ~Engine();
+         EngineFault fault = EngineFault::none, OutputAttention* outputs = nullptr);
+  ~Engine() override;
 
-  // Appends each prompt's tokens, in passes of at most limits.chunk tokens over all sequences and
-  // at most `chunk` of each (0: no such bound); one prompt a sequence. An output copy runs in the
-  // pass that holds its token. A prediction for each output, prompts in order. Bad tokens,
-  // positions or lengths: InputError, with no cache changed.
   std::vector<Prediction> prefill(std::span<const Prompt> prompts, Want want = Want::tokens,
-                                  int64_t chunk = 0);
-
-  // One token each, which enters and predicts. A prediction for each, in order.
+                                  int64_t chunk = 0) override;
   std::vector<Prediction> decode(std::span<const NextToken> tokens, Want want = Want::tokens,
-                                 Launch launch = Launch::graph);
+                                 Launch launch = Launch::graph) override;
+  std::vector<int64_t> decode_greedily(std::span<const NextToken> tokens, int64_t steps) override;
+  int64_t length(int64_t sequence) const override;
+  void truncate(int64_t sequence, int64_t length) override;
+  void reset() override;
+  std::vector<bf16_bits> keys(int64_t layer, int64_t sequence) const override;
+  std::vector<bf16_bits> values(int64_t layer, int64_t sequence) const override;
+  void fill_randomly(int64_t length) override;
+  void observe(OpObserver observer) override;
+  void poison() override;
+  const ModelSpec& spec() const override;
+  const EngineLimits& limits() const override;
+  int64_t bytes() const override;
+  cudaStream_t stream() const override;
+  void synchronise() const override;
 
-  // Greedy decoding without the host in between: `steps` graph replays that feed themselves, from
-  // `tokens` on. Result: steps x tokens.size() ids, step by step; ends at nothing.
-  std::vector<int64_t> decode_greedily(std::span<const NextToken> tokens, int64_t steps);
-
-  int64_t length(int64_t sequence) const;
-  // Forgets a sequence's tokens from `length` on; reset forgets all of every sequence.
-  void truncate(int64_t sequence, int64_t length);
-  void reset();
-
-  // A layer's cached keys (after RoPE) or values of one sequence: length x Hkv d, bf16 bits.
-  std::vector<bf16_bits> keys(int64_t layer, int64_t sequence) const;
-  std::vector<bf16_bits> values(int64_t layer, int64_t sequence) const;
-
-  // Gives every sequence `length` tokens with random cache entries in place of what it held, so
-  // that decode steps can be timed without a prefill.
-  void fill_randomly(int64_t length);
-
-  // Who hears of ops as they are launched, from now on; graphs that are replayed tell nothing.
-  void observe(OpObserver observer);
-
-  // Fills every buffer and every cache entry past the written lengths with NaN, for tests.
-  void poison();
-
-  const ModelSpec& spec() const;
-  const EngineLimits& limits() const;
-  int64_t bytes() const;        // device memory taken, weights not counted
-  cudaStream_t stream() const;  // on which everything runs
-  void synchronise() const;
+  // For a rank of several. The sequence's tokens from now on; its cache stays as it is.
+  void assume(int64_t sequence, std::span<const int64_t> tokens);
+  const std::vector<int64_t>& tokens(int64_t sequence) const;
+  // Throws as prefill and decode do for what they refuse.
+  void require(std::span<const Prompt> prompts) const;
+  void require(std::span<const NextToken> tokens, int64_t steps) const;
+  KvStore& cache();
 
  private:
   class State;

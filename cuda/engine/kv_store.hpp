@@ -3,18 +3,21 @@
 
 #include <vector>
 
+#include "cuda/engine/cache_memory.hpp"
 #include "cuda/engine/engine.hpp"
+#include "cuda/layout/key_ranges.hpp"
 #include "cuda/layout/sizes.hpp"
-#include "cuda/support/device_buffer.hpp"
 
 namespace orthros::cuda {
 
 CacheShape cache_shape(const ModelSpec& spec, const EngineLimits& limits);
+// Device memory that a cache of these limits takes; with limits.held, at most about so much.
+int64_t cache_bytes(const ModelSpec& spec, const EngineLimits& limits);
 
 class KvStore {
  public:
-  KvStore(const ModelSpec& spec, const EngineLimits& limits)
-      : shape_(cache_shape(spec, limits)), keys_(shape_.elements()), values_(shape_.elements()) {}
+  // Memory for every entry, or, with limits.held, for none yet.
+  KvStore(const ModelSpec& spec, const EngineLimits& limits);
 
   KvView layer(int64_t layer) const {
     const int64_t first = layer * shape_.layer_elements();
@@ -23,26 +26,43 @@ class KvStore {
   }
   int64_t bytes() const { return keys_.bytes() + values_.bytes(); }
 
-  // The first `length` entries of a sequence, length x Hkv d.
-  std::vector<bf16_bits> keys(int64_t layer, int64_t sequence, int64_t length) const {
-    return entries(keys_, layer, sequence, length);
+  // Entries of a sequence at positions [begin, end), (end - begin) x Hkv d.
+  std::vector<bf16_bits> keys(int64_t layer, int64_t sequence, KeyRange range) const {
+    return entries(keys_, layer, sequence, range);
   }
-  std::vector<bf16_bits> values(int64_t layer, int64_t sequence, int64_t length) const {
-    return entries(values_, layer, sequence, length);
+  std::vector<bf16_bits> values(int64_t layer, int64_t sequence, KeyRange range) const {
+    return entries(values_, layer, sequence, range);
   }
 
-  // Every entry, written or not, random and about normal; large caches repeat what was drawn.
+  // Makes sure of memory for these positions, and for as many behind them as kernels may touch.
+  // What had none holds zeros.
+  void hold(int64_t sequence, KeyRange range);
+  // Zeros at these positions, which have memory.
+  void clear(int64_t sequence, KeyRange range, cudaStream_t stream);
+  // Between the cache and packed memory: layer by layer, keys, then values, head by head.
+  int64_t packed_values(KeyRange range) const;
+  void pack(int64_t sequence, KeyRange range, bf16_bits* packed, cudaStream_t stream) const;
+  void unpack(int64_t sequence, KeyRange range, const bf16_bits* packed, cudaStream_t stream);
+
+  // Every entry that has memory, written or not, random and about normal; large caches repeat
+  // what was drawn.
   void draw(cudaStream_t stream);
-  // NaN in every entry of a sequence from `length` on.
+  // NaN in every entry of a sequence from `length` on that has memory.
   void poison(int64_t sequence, int64_t length, cudaStream_t stream);
 
  private:
-  std::vector<bf16_bits> entries(const DeviceBuffer<bf16_bits>& from, int64_t layer,
-                                 int64_t sequence, int64_t length) const;
+  void fill(int64_t sequence, KeyRange range, bf16_bits value, cudaStream_t stream);
+  std::vector<bf16_bits> entries(const CacheMemory& from, int64_t layer, int64_t sequence,
+                                 KeyRange range) const;
+  int64_t first_entry(int64_t layer, int64_t sequence) const {
+    return layer * shape_.layer_elements() + sequence * shape_.sequence_stride;
+  }
+  int64_t context() const { return shape_.head_stride / shape_.width; }
 
   CacheShape shape_;
-  DeviceBuffer<bf16_bits> keys_;
-  DeviceBuffer<bf16_bits> values_;
+  CacheMemory keys_;
+  CacheMemory values_;
+  std::vector<std::vector<KeyRange>> held_;  // by sequence, as asked for
 };
 
 }  // namespace orthros::cuda

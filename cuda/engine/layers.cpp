@@ -40,12 +40,14 @@ std::unique_ptr<Linears> prepared_linears(const DeviceModel& model, int64_t rows
 
 }  // namespace
 
-Layers::Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault)
+Layers::Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault,
+               OutputAttention* outputs)
     : linears_(prepared_linears(model, Capacity(model.spec, limits).rows)),
       buffers(model.spec, limits),
       cache(model.spec, limits),
       model_(model),
       fault_(fault),
+      outputs_(outputs),
       shape_(attention_shape(model.spec)) {
   if (const auto& rope = mixer(0).rope) {
     rotary_ = make_rotary(*rope, limits.context);
@@ -211,7 +213,9 @@ void Layers::attend_base(const Attention& call, const Pass& pass) {
 // Eq. 5 and whatever else a decode step or predicting rows need: `base_rows` rows of the base
 // stream, windowed where the layer is, then copies.
 void Layers::attend_few(const Attention& call, int64_t base_rows, int64_t rows, const Pass& pass) {
-  if (!range_attention_fits(shape_)) {
+  if (outputs_ != nullptr) {
+    outputs_->attend(call, base_rows, rows, observer);
+  } else if (!range_attention_fits(shape_)) {
     launch_plain_attention(call, rows);
   } else if (rows <= buffers.capacity.split_rows) {
     launch_split_attention(call, base_rows, rows, buffers.capacity.context, buffers.splits.data());
@@ -249,10 +253,12 @@ void Layers::predict(const bf16_bits* n, const Pass& pass, cudaStream_t stream) 
   linears_->multiply(model_.head, {n, pass.live, w.hidden}, buffers.logits.data(), w.logits,
                      stream);
   done("lm_head");
-  TokenSinks sinks{buffers.predicted.data(), nullptr, nullptr, buffers.step.data()};
+  TokenSinks sinks{buffers.predicted.data(), nullptr, nullptr, nullptr, nullptr,
+                   buffers.step.data()};
   if (pass.decodes) {
     const bool two_streams = model_.spec.streams == Streams::dual;
-    sinks.tokens = buffers.tokens.data();
+    sinks.entering = buffers.tokens.data();
+    sinks.entering_rows = buffers.entering_rows.data();
     sinks.copies = two_streams ? buffers.tokens.data() + pass.base_rows : nullptr;
     sinks.history = buffers.history.data();
   }

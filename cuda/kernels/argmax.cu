@@ -41,6 +41,9 @@ __global__ void argmax_kernel(const float* logits, int64_t vocab, int64_t stride
   const float first = from[0];
   const int32_t token = first != first || best.id == vocab ? 0 : static_cast<int32_t>(best.id);
   sinks.tokens[row] = token;
+  if (sinks.entering != nullptr && sinks.entering_rows[row] >= 0) {
+    sinks.entering[sinks.entering_rows[row]] = token;
+  }
   if (sinks.copies != nullptr) sinks.copies[row] = token;
   if (sinks.history != nullptr) sinks.history[*sinks.step * int64_t{gridDim.x} + row] = token;
 }

@@ -63,9 +63,12 @@ void launch_swiglu(const bf16_bits* gate_up, int64_t rows, int64_t stride, int64
                    bf16_bits* y, int64_t y_stride, cudaStream_t stream);
 
 // tokens[r] = the largest logit's id, the lowest among equals, of `vocab` logits, stride apart;
-// also to copies[r] and history[*step * rows + r] unless null.
+// also to entering[entering_rows[r]], unless that is negative, to copies[r] and to
+// history[*step * rows + r]; each unless null.
 struct TokenSinks {
   int32_t* tokens;
+  int32_t* entering;
+  const int32_t* entering_rows;
   int32_t* copies;
   int32_t* history;
   const int32_t* step;
@@ -78,8 +81,12 @@ void launch_argmax(const float* logits, int64_t rows, int64_t vocab, int64_t str
 void launch_advance(Row* rows, Row* attention_rows, int64_t count, int64_t base_rows,
                     int64_t* written, int32_t* step, cudaStream_t stream);
 
-// Fills columns [0, width) of rows, stride apart, with bf16 NaN.
-void launch_poison(bf16_bits* data, int64_t rows, int64_t width, int64_t stride,
-                   cudaStream_t stream);
+// Fills columns [0, width) of rows, stride apart.
+inline constexpr bf16_bits not_a_number = 0x7fff;
+void launch_fill_columns(bf16_bits* data, int64_t rows, int64_t width, int64_t stride,
+                         bf16_bits value, cudaStream_t stream);
+// Copies columns [0, width) of rows; width and strides are multiples of 8.
+void launch_copy_columns(const bf16_bits* from, int64_t from_stride, bf16_bits* to,
+                         int64_t to_stride, int64_t rows, int64_t width, cudaStream_t stream);
 
 }  // namespace orthros::cuda

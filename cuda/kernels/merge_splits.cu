@@ -29,7 +29,7 @@ __device__ float largest_of(float value, float* shared) {
 // Grid: row and query head; columns / 32. All threads bring `kept` splits at a time, with all of
 // their loads in flight; the first warp folds them, a column a lane.
 __global__ void __launch_bounds__(threads)
-    merge_splits(Attention call, SplitWork work, SplitPartials partials, int kept) {
+    merge_splits(Attention call, SplitWork work, GatheredPartials gathered, int kept) {
   extern __shared__ __align__(16) unsigned char memory[];  // [kept][32], two of [kept]
   __shared__ float warps[threads / 32];
   auto* parts = reinterpret_cast<float*>(memory);
@@ -37,20 +37,30 @@ __global__ void __launch_bounds__(threads)
   float* sums = factors + kept;
   wait_for_launches_before();
   start_dependents();
+  const SplitPartials& partials = gathered.partials;
   const int64_t heads = call.shape.query_heads;
   const int64_t width = call.shape.width;
   const int64_t split_row = blockIdx.x / heads;
   const int64_t head = blockIdx.x % heads;
-  const int64_t row = work.windowed_rows + split_row;
-  const int64_t count = split_count(call.rows[row].position + 1);
-  const int64_t start = partial_offset(split_row, heads, head, partials.splits, 0);
+  const Row row = call.rows[work.windowed_rows + split_row];
+  const int64_t split_rows = work.rows - work.windowed_rows;
+  const int64_t count = split_count(row.position + 1);
+  const int64_t start = partial_offset(split_row, split_rows, head, partials.splits, 0);
   const int64_t column = int64_t{blockIdx.y} * columns;
+  const SplitPlace* places =
+      gathered.places == nullptr ? nullptr : gathered.places + row.sequence * gathered.stride;
+  const int64_t rank_partials = heads * split_rows * partials.splits;
+  const auto place_of = [&](int64_t split) {
+    if (places == nullptr) return start + split;
+    return places[split].rank * rank_partials + start + places[split].index;
+  };
   const auto bring = [&](int64_t first) {
-    const float* from = partials.values + (start + first) * width + column;
     const int here = static_cast<int>(min(count - first, int64_t{kept}));
     for (int i = threadIdx.x; i < here * row_chunks; i += threads) {
-      copy_or_zero(shared_address(parts) + i * 16,
-                   from + i / row_chunks * width + i % row_chunks * 4, true);
+      copy_or_zero(
+          shared_address(parts) + i * 16,
+          partials.values + place_of(first + i / row_chunks) * width + column + i % row_chunks * 4,
+          true);
     }
     close_copy_group();
     return here;
@@ -59,7 +69,7 @@ __global__ void __launch_bounds__(threads)
   int here = bring(0);
   float largest = hopper::from_bits(0xff800000u);
   for (int64_t s = threadIdx.x; s < count; s += threads) {
-    largest = hopper::larger(largest, partials.most[start + s]);
+    largest = hopper::larger(largest, partials.most[place_of(s)]);
   }
   largest = largest_of(largest, warps);
 
@@ -72,8 +82,9 @@ __global__ void __launch_bounds__(threads)
       here = bring(first);
     }
     for (int s = threadIdx.x; s < here; s += threads) {
-      factors[s] = hopper::merge_factor(partials.most[start + first + s], largest);
-      sums[s] = partials.sum[start + first + s];
+      const int64_t place = place_of(first + s);
+      factors[s] = hopper::merge_factor(partials.most[place], largest);
+      sums[s] = partials.sum[place];
     }
     wait_for_copy_groups<0>();
     __syncthreads();
@@ -92,19 +103,20 @@ __global__ void __launch_bounds__(threads)
   }
   if (threadIdx.x >= columns) return;
   const float result = hopper::multiply(o, hopper::reciprocal(sum));
-  call.out[row * call.row_stride + head * width + column + lane] = hopper::round_bf16(result);
+  call.out[(work.windowed_rows + split_row) * call.row_stride + head * width + column + lane] =
+      hopper::round_bf16(result);
 }
 
 }  // namespace
 
 void launch_merge_splits(const Attention& call, const SplitWork& work,
-                         const SplitPartials& partials) {
+                         const GatheredPartials& gathered) {
   const int64_t places = (work.rows - work.windowed_rows) * call.shape.query_heads;
   if (places == 0) return;
-  const int kept = static_cast<int>(std::min<int64_t>(partials.splits, most_kept));
+  const int kept = static_cast<int>(std::min<int64_t>(gathered.partials.splits, most_kept));
   const size_t shared = static_cast<size_t>(kept) * (row_bytes + 2 * sizeof(float));
   const dim3 grid(static_cast<unsigned>(places), static_cast<unsigned>(call.shape.width / columns));
-  launch(merge_splits, {grid, dim3(threads), shared}, call.stream, call, work, partials, kept);
+  launch(merge_splits, {grid, dim3(threads), shared}, call.stream, call, work, gathered, kept);
 }
 
 }  // namespace orthros::cuda

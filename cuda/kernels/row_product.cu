@@ -225,7 +225,9 @@ template <int Tiles>
 void launch(const RowProduct& product, const RowTiling& tiling) {
   const auto kernel = row_product_kernel<Tiles>;
   const auto bytes = static_cast<int>(tiling.depth * tiling.stage_bytes() + row_ring_alignment);
-  ORTHROS_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  // Always the most: threads that launch for other engines on the device set it too.
+  ORTHROS_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(row_lone_bytes)));
   const Weight& w = product.w;
   const Input& x = product.x;
   cudaLaunchAttribute overlap{};

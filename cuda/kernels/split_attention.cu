@@ -136,7 +136,7 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
   const int quad = workers - 1 - worker;
   const bool sums_quad = 4 * quad < group;
 
-  ItemWalk walk(call, work, partials.splits);
+  ItemWalk walk(call, work, partials);
   Item item;
   while (walk.next(item)) {
     const int chunks = item.chunks();
@@ -251,23 +251,25 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
       });
       continue;
     }
-    const int64_t place = partial_offset(item.row - work.windowed_rows, call.shape.query_heads,
-                                         head, partials.splits, item.split);
+    const int64_t split_rows = work.rows - work.windowed_rows;
+    const int64_t per_head = split_rows * partials.splits;
+    const int64_t place = partial_offset(item.row - work.windowed_rows, split_rows, head,
+                                         partials.splits, item.split);
     if (worker == 0 && lane < 4) {
 #pragma unroll
       for (int n = 0; n < tiles; ++n) {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int column = 8 * n + pair + e;
-          if (column < group) partials.most[place + column * partials.splits] = most[n][e];
+          if (column < group) partials.most[place + column * per_head] = most[n][e];
         }
       }
     }
     if (sums_quad && lane < 4 && 4 * quad + lane < group) {
-      partials.sum[place + (4 * quad + lane) * partials.splits] = sum;
+      partials.sum[place + (4 * quad + lane) * per_head] = sum;
     }
     each_output([&](int column, int at, float value) {
-      partials.values[(place + column * partials.splits) * width + at] = value;
+      partials.values[(place + column * per_head) * width + at] = value;
     });
   }
 }
@@ -279,7 +281,7 @@ template <int width>
 __device__ void fetch_first_item(const Attention& call, const SplitWork& work,
                                  const SplitPartials& partials) {
   if (blockIdx.x >= split_items(work, partials.splits)) return;
-  const Item item = item_at(call, split_item(work, blockIdx.x));
+  const Item item = item_at(call, partials.held, split_item(work, blockIdx.x));
   if (item.empty()) return;
   const auto bytes = static_cast<uint32_t>(item.last * width * sizeof(bf16_bits));
   for (const bf16_bits* from : {call.kv.keys + item.start, call.kv.values + item.start}) {
@@ -346,14 +348,8 @@ int64_t split_workspace_bytes(const AttentionShape& shape, int64_t rows, int64_t
          static_cast<int64_t>(sizeof(float));
 }
 
-void launch_split_attention(const Attention& call, int64_t base_rows, int64_t rows,
-                            int64_t most_keys, void* workspace) {
-  if (rows == 0) return;
-  const SplitWork work{call.window == 0 ? 0 : base_rows, rows, call.shape.kv_heads, call.window};
-  SplitPartials partials{static_cast<float*>(workspace), nullptr, nullptr, split_count(most_keys)};
-  const int64_t places = (rows - work.windowed_rows) * call.shape.query_heads * partials.splits;
-  partials.most = partials.values + places * call.shape.width;
-  partials.sum = partials.most + places;
+void launch_split_partials(const Attention& call, const SplitWork& work,
+                           const SplitPartials& partials) {
   switch (call.shape.width) {
     case 64:
       launch_width<64>(call, work, partials);
@@ -367,7 +363,19 @@ void launch_split_attention(const Attention& call, int64_t base_rows, int64_t ro
     default:
       throw std::invalid_argument("split attention has widths 64, 128 and 256");
   }
-  launch_merge_splits(call, work, partials);
+}
+
+void launch_split_attention(const Attention& call, int64_t base_rows, int64_t rows,
+                            int64_t most_keys, void* workspace) {
+  if (rows == 0) return;
+  const SplitWork work{call.window == 0 ? 0 : base_rows, rows, call.shape.kv_heads, call.window};
+  SplitPartials partials{
+      static_cast<float*>(workspace), nullptr, nullptr, split_count(most_keys), {}};
+  const int64_t places = (rows - work.windowed_rows) * call.shape.query_heads * partials.splits;
+  partials.most = partials.values + places * call.shape.width;
+  partials.sum = partials.most + places;
+  launch_split_partials(call, work, partials);
+  launch_merge_splits(call, work, {partials});
 }
 
 }  // namespace orthros::cuda

@@ -117,7 +117,7 @@ template <int width, int tiles>
 __device__ void carry(const Attention& call, const SplitWork& work, const SplitPartials& partials,
                       uint32_t shared, uint32_t barriers) {
   Ring<SplitShape<width, tiles>::slots> ring{barriers};
-  ItemWalk walk(call, work, partials.splits);
+  ItemWalk walk(call, work, partials);
   Item item;
   while (walk.next(item)) carry_item<width, tiles>(ring, shared, call, item);
 }

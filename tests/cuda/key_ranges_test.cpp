@@ -165,7 +165,7 @@ RC_GTEST_PROP(key_ranges, partial_softmaxes_have_each_a_place, ()) {
   std::set<int64_t> places;
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t h = 0; h < heads; ++h) {
-      for (int64_t s = 0; s < splits; ++s) places.insert(partial_offset(r, heads, h, splits, s));
+      for (int64_t s = 0; s < splits; ++s) places.insert(partial_offset(r, rows, h, splits, s));
     }
   }
   RC_ASSERT(static_cast<int64_t>(places.size()) == rows * heads * splits);

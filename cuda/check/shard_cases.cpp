@@ -1,0 +1,143 @@
+// Builds and runs cases for several GPUs.
+#include "cuda/check/shard_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cuda/check/promises.hpp"
+#include "cuda/group/rendezvous.hpp"
+#include "reference/spec/architecture.hpp"
+
+namespace orthros::cuda {
+namespace {
+
+struct ShardShape {
+  std::string name;
+  int64_t head_width;
+  int64_t kv_heads;
+  int64_t group;
+  int64_t layers;
+  int64_t window;
+  std::vector<int64_t> prompts;
+  int64_t steps;
+  int64_t chunk;
+};
+
+CheckCase made(const ShardShape& shape, uint64_t seed) {
+  SoftmaxAttention mixer;
+  mixer.query_heads = shape.kv_heads * shape.group;
+  mixer.kv_heads = shape.kv_heads;
+  mixer.head_width = shape.head_width;
+  mixer.qk_norm = true;
+  mixer.rope = Rope{};
+  mixer.rope->theta = 1e6;
+  mixer.rope->width = shape.head_width;
+  ModelSpec spec;
+  spec.vocab = 307;
+  spec.hidden = 64;
+  spec.layers.assign(static_cast<size_t>(shape.layers), Layer{mixer, SwiGlu{96}});
+  ArchitectureRequest request;
+  request.name = "orthros";
+  request.window = shape.window;
+  CheckCase result;
+  result.name = shape.name;
+  result.spec = to_architecture(spec, request);
+  result.seed = seed;
+  for (const int64_t prompt : shape.prompts) {
+    const auto sequence = static_cast<int64_t>(result.sequences.size());
+    result.sequences.push_back(plan_sequence(result.spec, seed, sequence, prompt, shape.steps, 24));
+  }
+  if (shape.chunk > 0) result.chunks.push_back(shape.chunk);
+  const auto longest = std::max_element(shape.prompts.begin(), shape.prompts.end());
+  result.token_by_token = *longest + shape.steps <= 700;
+  return result;
+}
+
+ShardShape random_shape(const Dealer& deal, const std::string& name) {
+  ShardShape shape{name, 0, 0, 0, 0, 0, {}, 0, 0};
+  shape.head_width = deal.of<int64_t>("head width", {64, 128, 256});
+  shape.kv_heads = deal.of<int64_t>("KV heads", {1, 2, 3});
+  shape.group = deal.of<int64_t>("group", {1, 2, 3, 4, 5, 8, 16});
+  shape.layers = deal.of<int64_t>("layers", {1, 2, 3, 4});
+  shape.window = deal.of<int64_t>("window", {1, 2, 17, 64, 127, 128, 129, 500, 513, 1000});
+  shape.prompts = deal.of<std::vector<int64_t>>(
+      "prompts", {{1}, {511}, {512, 513}, {700, 3}, {1024}, {1500, 90}, {2047}, {2600}, {3073}});
+  shape.steps = deal.of<int64_t>("steps", {2, 5, 40});
+  shape.chunk = deal.of<int64_t>("chunk", {0, 100, 128, 500});
+  return shape;
+}
+
+// A group one of whose ranks throws must fail with that rank's words, and soon.
+void rank_failure(const CheckCase& check_case, const ModelMaker& make_model, GroupOptions group,
+                  Findings& findings) {
+  group.failing_rank = static_cast<int64_t>(group.devices.size()) - 1;
+  group.patience_ms = 60'000;
+  const std::string expected = fmt::format("rank {}: told to fail", group.failing_rank);
+  std::string heard = "nothing";
+  {
+    ShardedEngine engine(check_case.spec, make_model, limits_of(check_case), group);
+    EngineDriver driver(engine, check_case.sequences);
+    try {
+      driver.prefill(prompt_lengths(check_case.sequences));
+    } catch (const GroupFailure& failure) {
+      heard = failure.what();
+    }
+  }
+  Tally tally;
+  tally.count(heard == expected, {});
+  findings.add("a rank that fails ends the run everywhere", tally);
+  if (heard != expected) {
+    findings.add_failure(fmt::format("expected '{}', got '{}'", expected, heard));
+  }
+}
+
+}  // namespace
+
+std::vector<CheckCase> shard_cases(Suite suite, uint64_t seed) {
+  std::vector<CheckCase> cases;
+  const std::vector<ShardShape> shapes = {
+      {"shards-inside-window", 128, 2, 4, 3, 100, {2100}, 3, 500},
+      {"shards-ragged", 128, 2, 4, 3, 128, {4000, 700, 40}, 30, 128},
+      {"shards-new-splits", 64, 2, 2, 2, 128, {1500, 300}, 1100, 0},
+      {"shards-wide-window", 64, 1, 4, 3, 1000, {5000}, 600, 700},
+      {"shards-short", 128, 1, 2, 3, 128, {1, 7, 130}, 5, 1},
+      {"shards-width-256", 256, 1, 16, 2, 17, {1300}, 20, 256},
+  };
+  for (const ShardShape& shape : shapes) cases.push_back(made(shape, seed));
+  const int64_t random = suite == Suite::quick ? 6 : 30;
+  for (int64_t i = 0; i < random; ++i) {
+    const std::string name = fmt::format("shards-random-{}", i);
+    cases.push_back(
+        made(random_shape(Dealer(seed, i), name), seed * 1000 + static_cast<uint64_t>(i)));
+  }
+  return cases;
+}
+
+void run_shard_case(const CheckCase& check_case, const GroupOptions& group, Findings& findings) {
+  const ModelMaker make_model = [&] { return DeviceModel(check_case.spec, check_case.seed); };
+  RunRecord single;
+  {
+    const DeviceModel model = make_model();
+    Engine engine(model, limits_of(check_case));
+    PromiseRun run(check_case, engine, findings);
+    single = run.main_run();
+  }
+  const HeadShape shape = head_shape(check_case.spec);
+  for (const bool balanced : {true, false}) {
+    GroupOptions options = group;
+    options.balanced = balanced;
+    EngineLimits limits = limits_of(check_case);
+    // Halves are appended again after a truncation, all to one rank, which balanced shards leave no
+    // room for: there a context with that room.
+    if (balanced) limits.context *= static_cast<int64_t>(options.devices.size());
+    ShardedEngine engine(check_case.spec, make_model, limits, options);
+    PromiseRun run(check_case, engine, findings);
+    findings.add("several GPUs = one GPU", compare_runs(single, run.main_run(), shape));
+    run.run_every_way();
+    run.greedy_plans();
+  }
+  rank_failure(check_case, make_model, group, findings);
+}
+
+}  // namespace orthros::cuda

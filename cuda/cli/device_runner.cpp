@@ -1,0 +1,77 @@
+// Reads the options and makes the engine.
+#include "cuda/cli/device_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "cuda/cli/device_input.hpp"
+#include "reference/cli_support/options.hpp"
+#include "reference/spec/input_error.hpp"
+
+namespace orthros::cuda {
+
+void add_gpu_options(cli::po::options_description& options) {
+  const auto text = [](const char* name) {
+    return cli::po::value<std::string>()->value_name(name);
+  };
+  options.add_options()("gpus", text("N")->default_value("1"),
+                        "shard the sequences over N ranks, one a GPU; where there are fewer GPUs, "
+                        "several ranks on each")(
+      "transport", text("T"),
+      "between ranks: nccl, or host (threads that copy from each other's memory); default: nccl "
+      "where it is there and each rank has its GPU")(
+      "timeout", text("S")->default_value("600"),
+      "seconds that a call may take on several GPUs before a rank counts as failed");
+}
+
+GpuRequest read_gpu_request(const cli::po::variables_map& given) {
+  GpuRequest request;
+  request.ranks = cli::size_option(given, "gpus", 1);
+  constexpr int64_t most = 64;
+  if (request.ranks > most) {
+    throw InputError("--gpus", "", fmt::format("expected 1 to {}, got {}", most, request.ranks));
+  }
+  int there = 0;
+  ORTHROS_CUDA(cudaGetDeviceCount(&there));
+  request.group.devices = devices_for(request.ranks);
+  request.group.patience_ms = 1000 * cli::size_option(given, "timeout", 1);
+  const bool own_gpus = request.ranks <= there;
+  request.group.transport = own_gpus && has_nccl() ? Transport::nccl : Transport::host;
+  if (const auto name = cli::optional_text(given, "transport")) {
+    const bool nccl = cli::choice_option(given, "transport", {"nccl", "host"}) == "nccl";
+    request.group.transport = nccl ? Transport::nccl : Transport::host;
+    if (nccl && !own_gpus) {
+      throw InputError("--transport", "",
+                       fmt::format("expected host for {} ranks on {} GPUs: NCCL wants a GPU a rank",
+                                   request.ranks, there));
+    }
+  }
+  return request;
+}
+
+DeviceRunner::DeviceRunner(const cli::ModelInput& input, const EngineLimits& limits,
+                           const GpuRequest& gpus) {
+  if (gpus.ranks == 1) {
+    model_ = std::make_unique<DeviceModel>(load_on_device(input));
+    runner_ = std::make_unique<Engine>(*model_, limits);
+    return;
+  }
+  std::mutex reading;  // a checkpoint's files serve one reader at a time
+  auto sharded = std::make_unique<ShardedEngine>(
+      input.spec,
+      [&] {
+        if (input.seed) return load_on_device(input);
+        const std::lock_guard lock(reading);
+        return load_on_device(input);
+      },
+      limits, gpus.group);
+  sharded_ = sharded.get();
+  runner_ = std::move(sharded);
+}
+
+int64_t DeviceRunner::weight_bytes() const {
+  return sharded_ != nullptr ? sharded_->weight_bytes() : model_->bytes();
+}
+
+}  // namespace orthros::cuda

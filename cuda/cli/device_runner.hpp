@@ -1,0 +1,36 @@
+// The options that say on how many GPUs a model runs, and what runs it.
+#pragma once
+
+#include <memory>
+
+#include "cuda/group/sharded_engine.hpp"
+#include "reference/cli/model_options.hpp"
+
+namespace orthros::cuda {
+
+// --gpus, --transport, --timeout.
+void add_gpu_options(cli::po::options_description& options);
+
+struct GpuRequest {
+  int64_t ranks = 1;
+  GroupOptions group;  // of more than one rank
+};
+// InputError for values that make no sense here. Call it behind require_device.
+GpuRequest read_gpu_request(const cli::po::variables_map& given);
+
+// A model's weights where it runs, and the engine, or engines, over them.
+class DeviceRunner {
+ public:
+  DeviceRunner(const cli::ModelInput& input, const EngineLimits& limits, const GpuRequest& gpus);
+
+  Runner& operator*() const { return *runner_; }
+  Runner* operator->() const { return runner_.get(); }
+  int64_t weight_bytes() const;  // of all devices
+
+ private:
+  std::unique_ptr<DeviceModel> model_;  // of one GPU
+  std::unique_ptr<Runner> runner_;
+  const ShardedEngine* sharded_ = nullptr;
+};
+
+}  // namespace orthros::cuda

@@ -1,0 +1,106 @@
+// ShardedEngine's sequences: lengths, entries, random caches.
+#include <algorithm>
+
+#include "cuda/engine/kv_store.hpp"
+#include "cuda/group/sharded_rank.hpp"
+#include "cuda/layout/key_ranges.hpp"
+
+namespace orthros::cuda {
+
+int64_t ShardedEngine::length(int64_t sequence) const {
+  return rank(0).engine.length(sequence);
+}
+
+void ShardedEngine::truncate(int64_t sequence, int64_t length) {
+  for (const auto& each : ranks_) each->engine.truncate(sequence, length);
+  holders_[static_cast<size_t>(sequence)].truncate(length);
+}
+
+void ShardedEngine::reset() {
+  for (const auto& each : ranks_) each->engine.reset();
+  for (SplitHolders& holders : holders_) holders.truncate(0);
+}
+
+// Entries from whoever holds them, position by position.
+std::vector<bf16_bits> ShardedEngine::collect(int64_t layer, int64_t sequence, bool keys) const {
+  const SplitHolders& holders = holders_[static_cast<size_t>(sequence)];
+  const int64_t end = length(sequence);
+  std::vector<bf16_bits> all;
+  for (int64_t s = 0; s < holders.splits();) {
+    int64_t stop = s;
+    while (stop < holders.splits() && holders.holder(stop) == holders.holder(s)) ++stop;
+    const KeyRange range{s * hopper::split_keys, std::min(stop * hopper::split_keys, end)};
+    const int32_t r = holders.holder(s);
+    ORTHROS_CUDA(cudaSetDevice(options_.devices[static_cast<size_t>(r)]));
+    const KvStore& cache = rank(r).engine.cache();
+    const auto part =
+        keys ? cache.keys(layer, sequence, range) : cache.values(layer, sequence, range);
+    all.insert(all.end(), part.begin(), part.end());
+    s = stop;
+  }
+  ORTHROS_CUDA(cudaSetDevice(options_.devices[0]));
+  return all;
+}
+
+std::vector<bf16_bits> ShardedEngine::keys(int64_t layer, int64_t sequence) const {
+  return collect(layer, sequence, true);
+}
+std::vector<bf16_bits> ShardedEngine::values(int64_t layer, int64_t sequence) const {
+  return collect(layer, sequence, false);
+}
+
+void ShardedEngine::fill_randomly(int64_t length) {
+  const auto plan = plan_ranks(length, ranks(), reach_, options_.balanced);
+  for (SplitHolders& holders : holders_) {
+    holders = SplitHolders(ranks());
+    for (int32_t r = 0; r < ranks(); ++r) {
+      const RankShard& shard = plan[static_cast<size_t>(r)];
+      while (!shard.empty() && holders.splits() < split_count(shard.end)) holders.add(r);
+    }
+  }
+  crew_->run([&](int32_t r) {
+    Rank& own = rank(r);
+    const RankShard& shard = plan[static_cast<size_t>(r)];
+    for (int64_t s = 0; s < limits_.sequences; ++s) {
+      if (!shard.empty()) own.engine.cache().hold(s, {shard.from, shard.end});
+    }
+    own.engine.fill_randomly(length);
+    for (int64_t s = 0; s < limits_.sequences; ++s) {
+      own.outputs.place(s, holders_[static_cast<size_t>(s)], own.engine.stream());
+    }
+  });
+}
+
+void ShardedEngine::observe(OpObserver observer) {
+  rank(0).engine.observe(std::move(observer));
+}
+
+void ShardedEngine::poison() {
+  crew_->run([&](int32_t r) { rank(r).engine.poison(); });
+}
+
+int64_t ShardedEngine::bytes() const {
+  int64_t all = 0;
+  for (const auto& each : ranks_) all += each->engine.bytes() + each->outputs_bytes;
+  return all;
+}
+
+int64_t ShardedEngine::weight_bytes() const {
+  int64_t all = 0;
+  for (size_t r = 0; r < models_.size(); ++r) {
+    const bool shared = std::find(models_.begin(), models_.begin() + static_cast<std::ptrdiff_t>(r),
+                                  models_[r]) != models_.begin() + static_cast<std::ptrdiff_t>(r);
+    if (!shared) all += models_[r]->bytes();
+  }
+  return all;
+}
+
+cudaStream_t ShardedEngine::stream() const {
+  return rank(0).engine.stream();
+}
+
+void ShardedEngine::synchronise() const {
+  crew_->run([&](int32_t r) { rank(r).engine.synchronise(); });
+}
+
+}  // namespace orthros::cuda
