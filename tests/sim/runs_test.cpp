@@ -11,6 +11,7 @@
 #include "cuda/layout/step_plan.hpp"
 #include "reference/spec/input_error.hpp"
 #include "reference/spec/scenario_files.hpp"
+#include "sim/fit_kernels.hpp"
 #include "sim/fit_runs.hpp"
 #include "sim/prefill_passes.hpp"
 #include "sim/validation.hpp"
