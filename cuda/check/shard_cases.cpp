@@ -22,6 +22,7 @@ struct ShardShape {
   std::vector<int64_t> prompts;
   int64_t steps;
   int64_t chunk;
+  std::string architecture = "orthros";
 };
 
 CheckCase made(const ShardShape& shape, uint64_t seed) {
@@ -38,8 +39,8 @@ CheckCase made(const ShardShape& shape, uint64_t seed) {
   spec.hidden = 64;
   spec.layers.assign(static_cast<size_t>(shape.layers), Layer{mixer, SwiGlu{96}});
   ArchitectureRequest request;
-  request.name = "orthros";
-  request.window = shape.window;
+  request.name = shape.architecture;
+  if (shape.window > 0) request.window = shape.window;
   CheckCase result;
   result.name = shape.name;
   result.spec = to_architecture(spec, request);
@@ -65,6 +66,8 @@ ShardShape random_shape(const Dealer& deal, const std::string& name) {
       "prompts", {{1}, {511}, {512, 513}, {700, 3}, {1024}, {1500, 90}, {2047}, {2600}, {3073}});
   shape.steps = deal.of<int64_t>("steps", {2, 5, 40});
   shape.chunk = deal.of<int64_t>("chunk", {0, 100, 128, 500});
+  shape.architecture = deal.of<std::string>(
+      "architecture", {"orthros", "orthros", "orthros-noso", "transformer", "swa"});
   return shape;
 }
 
@@ -103,6 +106,9 @@ std::vector<CheckCase> shard_cases(Suite suite, uint64_t seed) {
       {"shards-wide-window", 64, 1, 4, 3, 1000, {5000}, 600, 700},
       {"shards-short", 128, 1, 2, 3, 128, {1, 7, 130}, 5, 1},
       {"shards-width-256", 256, 1, 16, 2, 17, {1300}, 20, 256},
+      {"stripes-transformer", 128, 2, 4, 2, 0, {2100, 700, 1}, 20, 300, "transformer"},
+      {"stripes-swa", 64, 2, 2, 3, 100, {1500, 40}, 20, 128, "swa"},
+      {"stripes-plain-width", 24, 2, 2, 2, 0, {600}, 5, 100, "transformer"},
   };
   for (const ShardShape& shape : shapes) cases.push_back(made(shape, seed));
   const int64_t random = suite == Suite::quick ? 6 : 30;
@@ -123,7 +129,18 @@ void run_shard_case(const CheckCase& check_case, const GroupOptions& group, Find
     PromiseRun run(check_case, engine, findings);
     single = run.main_run();
   }
-  const HeadShape shape = head_shape(check_case.spec);
+  const auto runs_as_one = [&](Runner& engine) {
+    PromiseRun run(check_case, engine, findings);
+    findings.add("several GPUs = one GPU",
+                 compare_runs(single, run.main_run(), head_shape(check_case.spec)));
+    run.run_every_way();
+    run.greedy_plans();
+  };
+  if (check_case.spec.streams != Streams::dual) {
+    StripedEngine engine(check_case.spec, make_model, limits_of(check_case), group);
+    runs_as_one(engine);
+    return;
+  }
   for (const bool balanced : {true, false}) {
     GroupOptions options = group;
     options.balanced = balanced;
@@ -132,10 +149,7 @@ void run_shard_case(const CheckCase& check_case, const GroupOptions& group, Find
     // room for: there a context with that room.
     if (balanced) limits.context *= static_cast<int64_t>(options.devices.size());
     ShardedEngine engine(check_case.spec, make_model, limits, options);
-    PromiseRun run(check_case, engine, findings);
-    findings.add("several GPUs = one GPU", compare_runs(single, run.main_run(), shape));
-    run.run_every_way();
-    run.greedy_plans();
+    runs_as_one(engine);
   }
   rank_failure(check_case, make_model, group, findings);
 }

@@ -6,6 +6,9 @@
 #include <mutex>
 
 #include "cuda/cli/device_input.hpp"
+#include "cuda/engine/engine.hpp"
+#include "cuda/group/sharded_engine.hpp"
+#include "cuda/group/striped_engine.hpp"
 #include "reference/cli_support/options.hpp"
 #include "reference/spec/input_error.hpp"
 
@@ -58,20 +61,24 @@ DeviceRunner::DeviceRunner(const cli::ModelInput& input, const EngineLimits& lim
     return;
   }
   std::mutex reading;  // a checkpoint's files serve one reader at a time
-  auto sharded = std::make_unique<ShardedEngine>(
-      input.spec,
-      [&] {
-        if (input.seed) return load_on_device(input);
-        const std::lock_guard lock(reading);
-        return load_on_device(input);
-      },
-      limits, gpus.group);
-  sharded_ = sharded.get();
-  runner_ = std::move(sharded);
+  const ModelMaker make_model = [&] {
+    if (input.seed) return load_on_device(input);
+    const std::lock_guard lock(reading);
+    return load_on_device(input);
+  };
+  const auto keep = [&](auto engine) {
+    group_weight_bytes_ = engine->weight_bytes();
+    runner_ = std::move(engine);
+  };
+  if (input.spec.streams == Streams::dual) {
+    keep(std::make_unique<ShardedEngine>(input.spec, make_model, limits, gpus.group));
+  } else {
+    keep(std::make_unique<StripedEngine>(input.spec, make_model, limits, gpus.group));
+  }
 }
 
 int64_t DeviceRunner::weight_bytes() const {
-  return sharded_ != nullptr ? sharded_->weight_bytes() : model_->bytes();
+  return model_ ? model_->bytes() : group_weight_bytes_;
 }
 
 }  // namespace orthros::cuda

@@ -3,7 +3,8 @@
 
 #include <memory>
 
-#include "cuda/group/sharded_engine.hpp"
+#include "cuda/engine/runner.hpp"
+#include "cuda/group/group.hpp"
 #include "reference/cli/model_options.hpp"
 
 namespace orthros::cuda {
@@ -30,7 +31,7 @@ class DeviceRunner {
  private:
   std::unique_ptr<DeviceModel> model_;  // of one GPU
   std::unique_ptr<Runner> runner_;
-  const ShardedEngine* sharded_ = nullptr;
+  int64_t group_weight_bytes_ = 0;  // of several GPUs
 };
 
 }  // namespace orthros::cuda

@@ -98,6 +98,7 @@ CacheMemory::~CacheMemory() {
     return;
   }
   if (data_ == nullptr) return;
+  cudaDeviceSynchronize();  // unlike cudaFree, unmapping waits for nobody
   for (const Piece& piece : pieces_) {
     driver().unmap(address(data_) + static_cast<CUdeviceptr>(piece.first),
                    static_cast<size_t>(piece.bytes));

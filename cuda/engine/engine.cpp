@@ -16,13 +16,13 @@ namespace orthros::cuda {
 class Engine::State {
  public:
   State(const DeviceModel& device_model, const EngineLimits& engine_limits,
-        EngineFault engine_fault, OutputAttention* output_attention)
+        EngineFault engine_fault, const RankHooks& rank_hooks)
       : model((check_fault(engine_fault), require_runnable(device_model.spec),
                check_limits(device_model.spec, engine_limits), device_model)),
         limits(engine_limits),
         fault(engine_fault),
-        outputs(output_attention),
-        layers(device_model, engine_limits, engine_fault, output_attention),
+        hooks(rank_hooks),
+        layers(device_model, engine_limits, engine_fault, rank_hooks),
         graph(layers, fault),
         tokens(static_cast<size_t>(engine_limits.sequences)) {
     ORTHROS_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -173,7 +173,7 @@ class Engine::State {
   }
 
   void steps(std::span<const NextToken> next, int64_t count, bool by_graph) {
-    const bool captures = by_graph && (outputs == nullptr || outputs->captures());
+    const bool captures = by_graph && (hooks.outputs == nullptr || hooks.outputs->captures());
     graph.start(start(next), captures, stream);
     for (int64_t i = 0; i < count; ++i) {
       if (captures) {
@@ -187,7 +187,7 @@ class Engine::State {
   const DeviceModel& model;
   EngineLimits limits;
   EngineFault fault;
-  OutputAttention* outputs;
+  RankHooks hooks;
   cudaStream_t stream = nullptr;
   Layers layers;
   DecodeGraph graph;
@@ -195,8 +195,8 @@ class Engine::State {
 };
 
 Engine::Engine(const DeviceModel& model, const EngineLimits& limits, EngineFault fault,
-               OutputAttention* outputs)
-    : state_(std::make_unique<State>(model, limits, fault, outputs)) {}
+               const RankHooks& hooks)
+    : state_(std::make_unique<State>(model, limits, fault, hooks)) {}
 Engine::~Engine() = default;
 
 std::vector<Prediction> Engine::prefill(std::span<const Prompt> prompts, Want want, int64_t chunk) {
@@ -333,6 +333,15 @@ void Engine::require(std::span<const Prompt> prompts) const {
 
 void Engine::require(std::span<const NextToken> tokens, int64_t steps) const {
   state_->check_next(tokens, steps);
+}
+
+void Engine::share_keys() {
+  State& state = *state_;
+  const auto layers = static_cast<int64_t>(spec().layers.size());
+  for (int64_t i = 0; state.hooks.keys != nullptr && i < layers; ++i) {
+    state.hooks.keys->share(state.layers.cache, i, state.stream);
+  }
+  synchronise();
 }
 
 KvStore& Engine::cache() {

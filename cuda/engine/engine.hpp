@@ -8,6 +8,7 @@
 
 #include "cuda/engine/device_model.hpp"
 #include "cuda/engine/fault.hpp"
+#include "cuda/engine/rank_hooks.hpp"
 #include "cuda/engine/runner.hpp"
 
 namespace orthros::cuda {
@@ -18,16 +19,14 @@ int64_t engine_bytes(const ModelSpec& spec, const EngineLimits& limits);
 int64_t most_context(const ModelSpec& spec, const EngineLimits& limits, int64_t bytes);
 
 class KvStore;
-class OutputAttention;
 
 class Engine : public Runner {
  public:
   // Throws InputError for a spec that the engine does not run, or limits whose need exceeds the
   // free memory (naming both and the largest context that fits); DeviceError where the device
-  // fails. `model` must outlive it; its spec is the engine's. `outputs`, unless null, is how output
-  // rows attend where other devices hold part of the cache; it must outlive the engine.
+  // fails. `model` must outlive it, and so must the hooks; its spec is the engine's.
   Engine(const DeviceModel& model, const EngineLimits& limits,
-         EngineFault fault = EngineFault::none, OutputAttention* outputs = nullptr);
+         EngineFault fault = EngineFault::none, const RankHooks& hooks = {});
   ~Engine() override;
 
   std::vector<Prediction> prefill(std::span<const Prompt> prompts, Want want = Want::tokens,
@@ -56,6 +55,8 @@ class Engine : public Runner {
   void require(std::span<const Prompt> prompts) const;
   void require(std::span<const NextToken> tokens, int64_t steps) const;
   KvStore& cache();
+  // A pass without tokens of its own: only RankHooks::keys, in every layer.
+  void share_keys();
 
  private:
   class State;

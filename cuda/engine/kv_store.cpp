@@ -95,30 +95,28 @@ void KvStore::clear(int64_t sequence, KeyRange range, cudaStream_t stream) {
 }
 
 int64_t KvStore::packed_values(KeyRange range) const {
-  return 2 * shape_.layers * shape_.kv_heads * (range.end - range.begin) * shape_.width;
+  return 2 * shape_.kv_heads * (range.end - range.begin) * shape_.width;
 }
 
-void KvStore::pack(int64_t sequence, KeyRange range, bf16_bits* packed, cudaStream_t stream) const {
+void KvStore::pack(int64_t layer, int64_t sequence, KeyRange range, bf16_bits* packed,
+                   cudaStream_t stream) const {
   const int64_t run = (range.end - range.begin) * shape_.width;
-  for (int64_t i = 0; i < shape_.layers; ++i) {
-    for (const CacheMemory* memory : {&keys_, &values_}) {
-      launch_copy_columns(memory->data() + first_entry(i, sequence) + range.begin * shape_.width,
-                          shape_.head_stride, packed, run, shape_.kv_heads, run, stream);
-      packed += run * shape_.kv_heads;
-    }
+  const int64_t first = first_entry(layer, sequence) + range.begin * shape_.width;
+  for (const CacheMemory* memory : {&keys_, &values_}) {
+    launch_copy_columns(memory->data() + first, shape_.head_stride, packed, run, shape_.kv_heads,
+                        run, stream);
+    packed += run * shape_.kv_heads;
   }
 }
 
-void KvStore::unpack(int64_t sequence, KeyRange range, const bf16_bits* packed,
+void KvStore::unpack(int64_t layer, int64_t sequence, KeyRange range, const bf16_bits* packed,
                      cudaStream_t stream) {
   const int64_t run = (range.end - range.begin) * shape_.width;
-  for (int64_t i = 0; i < shape_.layers; ++i) {
-    for (const CacheMemory* memory : {&keys_, &values_}) {
-      launch_copy_columns(packed, run,
-                          memory->data() + first_entry(i, sequence) + range.begin * shape_.width,
-                          shape_.head_stride, shape_.kv_heads, run, stream);
-      packed += run * shape_.kv_heads;
-    }
+  const int64_t first = first_entry(layer, sequence) + range.begin * shape_.width;
+  for (const CacheMemory* memory : {&keys_, &values_}) {
+    launch_copy_columns(packed, run, memory->data() + first, shape_.head_stride, shape_.kv_heads,
+                        run, stream);
+    packed += run * shape_.kv_heads;
   }
 }
 

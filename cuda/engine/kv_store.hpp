@@ -39,10 +39,12 @@ class KvStore {
   void hold(int64_t sequence, KeyRange range);
   // Zeros at these positions, which have memory.
   void clear(int64_t sequence, KeyRange range, cudaStream_t stream);
-  // Between the cache and packed memory: layer by layer, keys, then values, head by head.
+  // Between a layer of the cache and packed memory: keys, then values, head by head.
   int64_t packed_values(KeyRange range) const;
-  void pack(int64_t sequence, KeyRange range, bf16_bits* packed, cudaStream_t stream) const;
-  void unpack(int64_t sequence, KeyRange range, const bf16_bits* packed, cudaStream_t stream);
+  void pack(int64_t layer, int64_t sequence, KeyRange range, bf16_bits* packed,
+            cudaStream_t stream) const;
+  void unpack(int64_t layer, int64_t sequence, KeyRange range, const bf16_bits* packed,
+              cudaStream_t stream);
 
   // Every entry that has memory, written or not, random and about normal; large caches repeat
   // what was drawn.

@@ -41,13 +41,13 @@ std::unique_ptr<Linears> prepared_linears(const DeviceModel& model, int64_t rows
 }  // namespace
 
 Layers::Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault,
-               OutputAttention* outputs)
+               const RankHooks& hooks)
     : linears_(prepared_linears(model, Capacity(model.spec, limits).rows)),
       buffers(model.spec, limits),
       cache(model.spec, limits),
       model_(model),
       fault_(fault),
-      outputs_(outputs),
+      hooks_(hooks),
       shape_(attention_shape(model.spec)) {
   if (const auto& rope = mixer(0).rope) {
     rotary_ = make_rotary(*rope, limits.context);
@@ -162,6 +162,9 @@ void Layers::place(size_t layer, Span rows, bool queries, bool keys, const Pass&
   p.kv = cache.layer(static_cast<int64_t>(layer));
   launch_place_heads(p, stream);
   done("elementwise");
+  if (hooks_.keys == nullptr || !keys || pass.decodes) return;
+  hooks_.keys->share(cache, static_cast<int64_t>(layer), stream);
+  done("exchange");
 }
 
 Attention Layers::attention(size_t layer, cudaStream_t stream) const {
@@ -213,8 +216,8 @@ void Layers::attend_base(const Attention& call, const Pass& pass) {
 // Eq. 5 and whatever else a decode step or predicting rows need: `base_rows` rows of the base
 // stream, windowed where the layer is, then copies.
 void Layers::attend_few(const Attention& call, int64_t base_rows, int64_t rows, const Pass& pass) {
-  if (outputs_ != nullptr) {
-    outputs_->attend(call, base_rows, rows, observer);
+  if (hooks_.outputs != nullptr) {
+    hooks_.outputs->attend(call, base_rows, rows, observer);
   } else if (!range_attention_fits(shape_)) {
     launch_plain_attention(call, rows);
   } else if (rows <= buffers.capacity.split_rows) {

@@ -6,7 +6,7 @@
 #include "cuda/engine/buffers.hpp"
 #include "cuda/engine/device_model.hpp"
 #include "cuda/engine/kv_store.hpp"
-#include "cuda/engine/output_attention.hpp"
+#include "cuda/engine/rank_hooks.hpp"
 #include "cuda/kernels/attention.hpp"
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/linear/linear.hpp"
@@ -33,7 +33,7 @@ class Layers {
 
  public:
   Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault,
-         OutputAttention* outputs);
+         const RankHooks& hooks);
 
   // Rows a tile may have, for planning.
   int64_t tile_rows() const;
@@ -71,7 +71,7 @@ class Layers {
 
   const DeviceModel& model_;
   EngineFault fault_;
-  OutputAttention* outputs_;  // null: all of the cache is here
+  RankHooks hooks_;
   AttentionShape shape_;
   DeviceBuffer<float> rotary_;  // context x width / 2 x {cos, sin}
   int64_t rotary_width_ = 0;

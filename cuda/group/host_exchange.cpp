@@ -107,6 +107,7 @@ std::vector<std::unique_ptr<Exchange>> make_host_exchanges(const std::vector<int
   for (size_t r = 0; r < devices.size(); ++r) {
     ends.push_back(std::make_unique<HostExchange>(board, static_cast<int32_t>(r)));
   }
+  if (!devices.empty()) ORTHROS_CUDA(cudaSetDevice(devices[0]));  // as the caller had it
   return ends;
 }
 

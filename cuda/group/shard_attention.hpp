@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cuda/engine/output_attention.hpp"
+#include "cuda/engine/rank_hooks.hpp"
 #include "cuda/group/exchange.hpp"
 #include "cuda/kernels/split_partials.hpp"
 #include "cuda/layout/shard_plan.hpp"
@@ -33,7 +33,6 @@ class ShardAttention : public OutputAttention {
 
   void attend(const Attention& call, int64_t base_rows, int64_t rows,
               const OpObserver& observer) override;
-  int64_t most_rows() const override { return size_.rows; }
   bool captures() const override { return exchange_.captures(); }
 
  private:

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 #include "cuda/engine/kv_store.hpp"
 #include "cuda/group/sharded_rank.hpp"
@@ -23,105 +21,55 @@ int64_t lead_of(int64_t window) {
   return split_count(window + hopper::block_keys) * split_keys;
 }
 
-}  // namespace
-
-std::vector<int> devices_for(int64_t ranks) {
-  int there = 0;
-  ORTHROS_CUDA(cudaGetDeviceCount(&there));
-  std::vector<int> devices;
-  for (int64_t r = 0; r < ranks; ++r) devices.push_back(static_cast<int>(r % there));
-  return devices;
+void require_shardable(const ModelSpec& spec) {
+  require_runnable(spec);
+  const auto& mixer = std::get<SoftmaxAttention>(spec.layers[0].mixer);
+  if (split_attention_fits(attention_shape(spec))) return;
+  throw InputError(spec.source, "head_dim",
+                   fmt::format("expected 64, 128 or 256 and at most 16 query heads a KV head for "
+                               "an Orthros model on more than one GPU, got {} and {}",
+                               mixer.head_width, mixer.query_heads / mixer.kv_heads));
 }
+
+}  // namespace
 
 ShardedEngine::ShardedEngine(const ModelSpec& spec, const ModelMaker& make_model,
                              const EngineLimits& limits, const GroupOptions& options)
-    : spec_(spec), limits_(limits), rank_limits_(limits), options_(options) {
-  require_shardable();
-  reach_ = base_reach(spec_);
-  window_ = 0;
+    : spec_((require_shardable(spec), spec)),
+      limits_(limits),
+      rank_limits_(limits),
+      reach_(base_reach(spec)),
+      window_(0),
+      group_(options, make_model),
+      ranks_(options.devices.size()) {
   for (const Layer& layer : spec_.layers) {
     window_ = std::max(window_, std::get<SoftmaxAttention>(layer.mixer).window.value_or(0));
   }
   // Output rows of a pass: their partial softmaxes take memory.
   constexpr int64_t most_outputs = 16;
   rank_limits_.outputs = std::max(limits.sequences, std::min(limits.outputs, most_outputs));
-  rank_limits_.held = options.balanced ? most_held(limits.context, ranks(), reach_)
+  rank_limits_.held = options.balanced ? most_held(limits.context, group_.ranks(), reach_)
                                        : split_count(limits.context) * split_keys;
-  holders_.assign(static_cast<size_t>(limits.sequences), SplitHolders(ranks()));
-  exchanges_ = make_exchanges(options.transport, options.devices, options.patience_ms);
-  crew_ =
-      std::make_unique<Crew>(ranks(), Crew::Watch{[this] {
-                                                    for (const auto& end : exchanges_)
-                                                      end->require_health();
-                                                  },
-                                                  [this] {
-                                                    for (const auto& end : exchanges_) end->abort();
-                                                  },
-                                                  std::chrono::milliseconds(options.patience_ms)});
-  begin_ranks(make_model);
+  holders_.assign(static_cast<size_t>(limits.sequences), SplitHolders(group_.ranks()));
+  // In turn, so that each sees what memory the others on its device left.
+  group_.run_in_turn([&](int32_t r) {
+    ranks_[static_cast<size_t>(r)] = std::make_unique<Rank>(group_.model(r), rank_limits_,
+                                                            group_.exchange(r), r, group_.ranks());
+  });
 }
 
 ShardedEngine::~ShardedEngine() {
-  if (!crew_) return;
   try {
-    crew_->run([&](int32_t r) {
-      if (static_cast<size_t>(r) < ranks_.size()) ranks_[static_cast<size_t>(r)].reset();
-      if (static_cast<size_t>(r) < models_.size()) models_[static_cast<size_t>(r)].reset();
-    });
+    group_.run([&](int32_t r) { ranks_[static_cast<size_t>(r)].reset(); });
   } catch (const std::exception&) {
     // What failed has been reported where it did.
   }
 }
 
-void ShardedEngine::require_shardable() const {
-  require_runnable(spec_);
-  const auto& mixer = std::get<SoftmaxAttention>(spec_.layers[0].mixer);
-  if (spec_.streams != Streams::dual || !mixer.window) {
-    throw InputError(spec_.source, "--gpus",
-                     "expected an Orthros model for more than one GPU: a window in every layer "
-                     "and an output stream");
-  }
-  if (!split_attention_fits(attention_shape(spec_))) {
-    throw InputError(spec_.source, "head_dim",
-                     fmt::format("expected 64, 128 or 256 and at most 16 query heads a KV head for "
-                                 "more than one GPU, got {} and {}",
-                                 mixer.head_width, mixer.query_heads / mixer.kv_heads));
-  }
-}
-
-void ShardedEngine::begin_ranks(const ModelMaker& make_model) {
-  const auto count = static_cast<size_t>(ranks());
-  models_.resize(count);
-  ranks_.resize(count);
-  // One thread a device makes its weights; ranks of the same device share them.
-  std::map<int, int32_t> first_of;
-  for (int32_t r = static_cast<int32_t>(count) - 1; r >= 0; --r) {
-    first_of[options_.devices[static_cast<size_t>(r)]] = r;
-  }
-  const auto device = [&](int32_t r) { return options_.devices[static_cast<size_t>(r)]; };
-  crew_->run([&](int32_t r) {
-    ORTHROS_CUDA(cudaSetDevice(device(r)));
-    if (first_of.at(device(r)) == r) {
-      models_[static_cast<size_t>(r)] = std::make_shared<const DeviceModel>(make_model());
-    }
-  });
-  for (int32_t r = 0; r < static_cast<int32_t>(count); ++r) {
-    models_[static_cast<size_t>(r)] = models_[static_cast<size_t>(first_of.at(device(r)))];
-  }
-  // One after another on a device, so that each sees what memory the others left.
-  std::mutex turn;
-  crew_->run([&](int32_t r) {
-    const std::lock_guard lock(turn);
-    ranks_[static_cast<size_t>(r)] =
-        std::make_unique<Rank>(*models_[static_cast<size_t>(r)], rank_limits_,
-                               *exchanges_[static_cast<size_t>(r)], r, static_cast<int32_t>(count));
-  });
-}
-
 void ShardedEngine::require_room(int64_t sequence) const {
   const SplitHolders& holders = holders_[static_cast<size_t>(sequence)];
   const int64_t most = split_count(rank_limits_.held);
-  for (int32_t r = 0; r < ranks(); ++r) {
+  for (int32_t r = 0; r < group_.ranks(); ++r) {
     if (holders.held(r) <= most) continue;
     throw InputError("tokens", "",
                      fmt::format("expected at most {} tokens of a sequence on a GPU, got {} on "
@@ -147,14 +95,14 @@ std::vector<Prediction> ShardedEngine::prefill(std::span<const Prompt> prompts, 
       const int64_t end = past + static_cast<int64_t>(prompt.tokens.size());
       auto& holders = holders_[static_cast<size_t>(prompt.sequence)];
       if (past == 0) {
-        holders = SplitHolders(ranks());
-        shards.push_back(plan_ranks(end, ranks(), reach_, options_.balanced));
-        for (int32_t r = 0; r < ranks(); ++r) {
+        holders = SplitHolders(group_.ranks());
+        shards.push_back(plan_ranks(end, group_.ranks(), reach_, group_.options().balanced));
+        for (int32_t r = 0; r < group_.ranks(); ++r) {
           const RankShard& shard = shards.back()[static_cast<size_t>(r)];
           while (!shard.empty() && holders.splits() < split_count(shard.end)) holders.add(r);
         }
       } else {
-        auto& plan = shards.emplace_back(static_cast<size_t>(ranks()));
+        auto& plan = shards.emplace_back(static_cast<size_t>(group_.ranks()));
         extend(prompt.sequence, end);
         plan[static_cast<size_t>(holders.last())] = {past, past, end};
       }
@@ -167,8 +115,8 @@ std::vector<Prediction> ShardedEngine::prefill(std::span<const Prompt> prompts, 
   std::vector<Prediction> predictions;
   std::vector<Prompt> outputs;
   for (const Prompt& prompt : prompts) outputs.push_back({prompt.sequence, {}, prompt.outputs});
-  crew_->run([&](int32_t r) {
-    if (r == options_.failing_rank) throw std::runtime_error("told to fail");
+  group_.run([&](int32_t r) {
+    if (r == group_.options().failing_rank) throw std::runtime_error("told to fail");
     run_shards(r, prompts, shards, chunk);
     std::vector<Prediction> here = rank(r).engine.prefill(outputs, want);
     if (r == 0) predictions = std::move(here);
@@ -233,7 +181,7 @@ void ShardedEngine::grow(std::span<const NextToken> tokens) {
     moves.push_back({token.sequence, from, to, now});
   }
   if (moves.empty()) return;
-  crew_->run([&](int32_t r) {
+  group_.run([&](int32_t r) {
     Rank& own = rank(r);
     KvStore& cache = own.engine.cache();
     cudaStream_t stream = own.engine.stream();
@@ -248,23 +196,36 @@ void ShardedEngine::grow(std::span<const NextToken> tokens) {
         if (r == move.to && holders.holder(split_of(block)) != r) {
           cache.clear(move.sequence, {block, window.begin}, stream);
         }
-        const int64_t values = cache.packed_values(window);
-        const DeviceBuffer<bf16_bits> packed(r == move.from || r == move.to ? values : 0);
-        const int64_t bytes = values * static_cast<int64_t>(sizeof(bf16_bits));
-        std::vector<Transfer> sends;
-        std::vector<Transfer> receives;
-        if (r == move.from) {
-          cache.pack(move.sequence, window, packed.data(), stream);
-          sends.push_back({move.to, packed.data(), bytes});
-        }
-        if (r == move.to) receives.push_back({move.from, packed.data(), bytes});
-        exchanges_[static_cast<size_t>(r)]->exchange(sends, receives, stream);
-        if (r == move.to) cache.unpack(move.sequence, window, packed.data(), stream);
-        own.engine.synchronise();
+        hand_over(r, move.from, move.to, move.sequence, window);
       }
       own.outputs.place(move.sequence, holders_[static_cast<size_t>(move.sequence)], stream);
     }
   });
+}
+
+// The window's entries of all layers, from one rank's cache to another's. All ranks call it.
+void ShardedEngine::hand_over(int32_t r, int32_t from, int32_t to, int64_t sequence,
+                              KeyRange range) {
+  KvStore& cache = rank(r).engine.cache();
+  cudaStream_t stream = rank(r).engine.stream();
+  const auto layers = static_cast<int64_t>(spec_.layers.size());
+  const int64_t values = cache.packed_values(range);
+  const DeviceBuffer<bf16_bits> packed(r == from || r == to ? layers * values : 0);
+  const int64_t bytes = packed.bytes();
+  std::vector<Transfer> sends;
+  std::vector<Transfer> receives;
+  if (r == from) {
+    for (int64_t i = 0; i < layers; ++i) {
+      cache.pack(i, sequence, range, packed.data() + i * values, stream);
+    }
+    sends.push_back({to, packed.data(), bytes});
+  }
+  if (r == to) receives.push_back({from, packed.data(), bytes});
+  group_.exchange(r).exchange(sends, receives, stream);
+  for (int64_t i = 0; r == to && i < layers; ++i) {
+    cache.unpack(i, sequence, range, packed.data() + i * values, stream);
+  }
+  rank(r).engine.synchronise();
 }
 
 std::vector<Prediction> ShardedEngine::decode(std::span<const NextToken> tokens, Want want,
@@ -273,7 +234,7 @@ std::vector<Prediction> ShardedEngine::decode(std::span<const NextToken> tokens,
   rank(0).engine.require(tokens, 1);
   grow(tokens);
   std::vector<Prediction> predictions;
-  crew_->run([&](int32_t r) {
+  group_.run([&](int32_t r) {
     std::vector<Prediction> here = rank(r).engine.decode(entering(r, tokens), want, launch);
     if (r == 0) predictions = std::move(here);
   });
@@ -293,7 +254,7 @@ std::vector<int64_t> ShardedEngine::decode_greedily(std::span<const NextToken> t
       together = std::min(together, split_keys - length(token.sequence) % split_keys);
     }
     std::vector<int64_t> ids;
-    crew_->run([&](int32_t r) {
+    group_.run([&](int32_t r) {
       std::vector<int64_t> here = rank(r).engine.decode_greedily(entering(r, next), together);
       if (r == 0) ids = std::move(here);
     });

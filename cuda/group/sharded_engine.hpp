@@ -1,31 +1,16 @@
 // ShardedEngine: a model on several GPUs, every sequence's tokens spread over them.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "cuda/engine/engine.hpp"
-#include "cuda/group/crew.hpp"
-#include "cuda/group/exchange.hpp"
+#include "cuda/group/group.hpp"
 #include "cuda/group/shard_attention.hpp"
+#include "cuda/layout/key_ranges.hpp"
 #include "cuda/layout/shard_plan.hpp"
 
 namespace orthros::cuda {
-
-// Makes the model of a rank on the current device.
-using ModelMaker = std::function<DeviceModel()>;
-
-struct GroupOptions {
-  std::vector<int> devices = {0};  // rank r's; one may serve several ranks, which share its weights
-  Transport transport = Transport::nccl;
-  bool balanced = true;           // shards of equal work; else of equally many splits
-  int64_t patience_ms = 600'000;  // for one call; a rank that does not come by then has failed
-  int64_t failing_rank = -1;      // for tests: throws in its next prefill
-};
-
-// The devices of `ranks` ranks: one each, or, where there are fewer, in turn.
-std::vector<int> devices_for(int64_t ranks);
 
 // Prefill: a prompt that begins a sequence is cut into contiguous shards, one a rank; each rank
 // runs its shard alone, with the left context that its windows reach run again, so nothing is sent
@@ -61,8 +46,7 @@ class ShardedEngine : public Runner {
   cudaStream_t stream() const override;  // rank 0's, which ends last whatever is asked for
   void synchronise() const override;
 
-  int64_t ranks() const { return static_cast<int64_t>(options_.devices.size()); }
-  int64_t weight_bytes() const;  // of all devices
+  int64_t weight_bytes() const { return group_.weight_bytes(); }
   // Who holds what of a sequence.
   const SplitHolders& holders(int64_t sequence) const {
     return holders_[static_cast<size_t>(sequence)];
@@ -72,8 +56,6 @@ class ShardedEngine : public Runner {
   struct Rank;
 
   Rank& rank(int32_t r) const { return *ranks_[static_cast<size_t>(r)]; }
-  void require_shardable() const;
-  void begin_ranks(const ModelMaker& make_model);
   // Splits for positions up to `length`, all with the last one's holder.
   void extend(int64_t sequence, int64_t length);
   void require_room(int64_t sequence) const;
@@ -81,20 +63,18 @@ class ShardedEngine : public Runner {
                   const std::vector<std::vector<RankShard>>& shards, int64_t chunk);
   // Before the token behind a sequence's last enters: whose split it falls into.
   void grow(std::span<const NextToken> tokens);
+  void hand_over(int32_t r, int32_t from, int32_t to, int64_t sequence, KeyRange range);
   std::vector<NextToken> entering(int32_t r, std::span<const NextToken> tokens) const;
   std::vector<bf16_bits> collect(int64_t layer, int64_t sequence, bool keys) const;
 
   ModelSpec spec_;
-  EngineLimits limits_;       // as asked for
-  EngineLimits rank_limits_;  // of each rank's engine
-  GroupOptions options_;
+  EngineLimits limits_;                // as asked for
+  EngineLimits rank_limits_;           // of each rank's engine
   int64_t reach_;                      // tokens of left context that a shard runs again
   int64_t window_;                     // the widest
   std::vector<SplitHolders> holders_;  // by sequence
-  std::vector<std::unique_ptr<Exchange>> exchanges_;
-  std::vector<std::shared_ptr<const DeviceModel>> models_;  // by rank
+  Group group_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  std::unique_ptr<Crew> crew_;
 };
 
 }  // namespace orthros::cuda

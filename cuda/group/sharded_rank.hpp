@@ -21,7 +21,7 @@ struct ShardedEngine::Rank {
        int32_t ranks, const ShardAttention::Size& size)
       : outputs(attention_shape(model.spec), exchange, rank, ranks, size),
         outputs_bytes(ShardAttention::bytes(attention_shape(model.spec), ranks, size)),
-        engine(model, limits, EngineFault::none, &outputs) {}
+        engine(model, limits, EngineFault::none, {&outputs, nullptr}) {}
 };
 
 }  // namespace orthros::cuda

@@ -31,14 +31,14 @@ std::vector<bf16_bits> ShardedEngine::collect(int64_t layer, int64_t sequence, b
     while (stop < holders.splits() && holders.holder(stop) == holders.holder(s)) ++stop;
     const KeyRange range{s * hopper::split_keys, std::min(stop * hopper::split_keys, end)};
     const int32_t r = holders.holder(s);
-    ORTHROS_CUDA(cudaSetDevice(options_.devices[static_cast<size_t>(r)]));
+    ORTHROS_CUDA(cudaSetDevice(group_.device(r)));
     const KvStore& cache = rank(r).engine.cache();
     const auto part =
         keys ? cache.keys(layer, sequence, range) : cache.values(layer, sequence, range);
     all.insert(all.end(), part.begin(), part.end());
     s = stop;
   }
-  ORTHROS_CUDA(cudaSetDevice(options_.devices[0]));
+  ORTHROS_CUDA(cudaSetDevice(group_.device(0)));
   return all;
 }
 
@@ -50,15 +50,15 @@ std::vector<bf16_bits> ShardedEngine::values(int64_t layer, int64_t sequence) co
 }
 
 void ShardedEngine::fill_randomly(int64_t length) {
-  const auto plan = plan_ranks(length, ranks(), reach_, options_.balanced);
+  const auto plan = plan_ranks(length, group_.ranks(), reach_, group_.options().balanced);
   for (SplitHolders& holders : holders_) {
-    holders = SplitHolders(ranks());
-    for (int32_t r = 0; r < ranks(); ++r) {
+    holders = SplitHolders(group_.ranks());
+    for (int32_t r = 0; r < group_.ranks(); ++r) {
       const RankShard& shard = plan[static_cast<size_t>(r)];
       while (!shard.empty() && holders.splits() < split_count(shard.end)) holders.add(r);
     }
   }
-  crew_->run([&](int32_t r) {
+  group_.run([&](int32_t r) {
     Rank& own = rank(r);
     const RankShard& shard = plan[static_cast<size_t>(r)];
     for (int64_t s = 0; s < limits_.sequences; ++s) {
@@ -76,7 +76,7 @@ void ShardedEngine::observe(OpObserver observer) {
 }
 
 void ShardedEngine::poison() {
-  crew_->run([&](int32_t r) { rank(r).engine.poison(); });
+  group_.run([&](int32_t r) { rank(r).engine.poison(); });
 }
 
 int64_t ShardedEngine::bytes() const {
@@ -85,22 +85,12 @@ int64_t ShardedEngine::bytes() const {
   return all;
 }
 
-int64_t ShardedEngine::weight_bytes() const {
-  int64_t all = 0;
-  for (size_t r = 0; r < models_.size(); ++r) {
-    const bool shared = std::find(models_.begin(), models_.begin() + static_cast<std::ptrdiff_t>(r),
-                                  models_[r]) != models_.begin() + static_cast<std::ptrdiff_t>(r);
-    if (!shared) all += models_[r]->bytes();
-  }
-  return all;
-}
-
 cudaStream_t ShardedEngine::stream() const {
   return rank(0).engine.stream();
 }
 
 void ShardedEngine::synchronise() const {
-  crew_->run([&](int32_t r) { rank(r).engine.synchronise(); });
+  group_.run([&](int32_t r) { rank(r).engine.synchronise(); });
 }
 
 }  // namespace orthros::cuda

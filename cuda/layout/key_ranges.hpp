@@ -106,8 +106,8 @@ ORTHROS_HOST_DEVICE constexpr ItemShare window_share(const SplitWork& work, int6
   return {block < taken ? window_items(work) : block - taken, left};
 }
 
-// Where a split launch leaves a split's partial softmax: its place among [query head][row behind the
-// windowed ones][split]. Times width it is the place of the split's weighted values.
+// Where a split launch leaves a split's partial softmax: its place among [query head][row behind
+// the windowed ones][split]. Times width it is the place of the split's weighted values.
 ORTHROS_HOST_DEVICE constexpr int64_t partial_offset(int64_t split_row, int64_t split_rows,
                                                      int64_t head, int64_t splits, int64_t split) {
   return (head * split_rows + split_row) * splits + split;

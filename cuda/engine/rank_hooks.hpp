@@ -1,0 +1,39 @@
+// What makes an engine one rank of several.
+#pragma once
+
+#include "cuda/engine/runner.hpp"
+#include "cuda/kernels/attention.hpp"
+
+namespace orthros::cuda {
+
+// How rows attend where other ranks hold part of the cache.
+class OutputAttention {
+ public:
+  virtual ~OutputAttention() = default;
+  // Rows [0, base_rows) through their windows here; the others over every split wherever it is. As
+  // launch_split_attention otherwise. `observer`, unless empty, hears of what was launched:
+  // "output_attention", "exchange".
+  virtual void attend(const Attention& call, int64_t base_rows, int64_t rows,
+                      const OpObserver& observer) = 0;
+  // Whether attend() may be captured in a graph.
+  virtual bool captures() const = 0;
+};
+
+class KvStore;
+
+// How ranks that run different chunks of a prompt all come to keep the whole cache.
+class KeySharing {
+ public:
+  virtual ~KeySharing() = default;
+  // In each layer of a prefill, once its keys and values stand in the cache and before anything
+  // attends to them: sends them to the other ranks and receives theirs.
+  virtual void share(KvStore& cache, int64_t layer, cudaStream_t stream) = 0;
+};
+
+// Null: none of that.
+struct RankHooks {
+  OutputAttention* outputs = nullptr;
+  KeySharing* keys = nullptr;
+};
+
+}  // namespace orthros::cuda
