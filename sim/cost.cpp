@@ -95,8 +95,10 @@ CostOp software(Stage stage, int64_t steps, double seconds) {
   return line;
 }
 
-// Adds a pass's ops to the lines that the passes before left, in their order; its seconds.
-double add_pass(const StepCost& cost, std::span<const Op> ops, std::vector<CostOp>& lines) {
+// Adds the ops of `times` equal passes to the lines that those before left, in their order; their
+// seconds.
+double add_passes(const StepCost& cost, std::span<const Op> ops, int64_t times,
+                  std::vector<CostOp>& lines) {
   const double stretch = cost.stretch(ops);
   const auto known = static_cast<std::ptrdiff_t>(lines.size());
   std::ptrdiff_t next = 0;
@@ -114,10 +116,11 @@ double add_pass(const StepCost& cost, std::span<const Op> ops, std::vector<CostO
                        cost.timing().law(op, cost.deployment().gpus()).bound(op)});
       line = lines.end() - 1;
     }
-    const double seconds = cost.op_seconds(op) * stretch;
-    line->count += op.count;
-    line->flops = total_of(line->flops + int128{op.count} * op.flops);
-    line->bytes = total_of(line->bytes + int128{op.count} * op.bytes());
+    const double seconds = static_cast<double>(times) * cost.op_seconds(op) * stretch;
+    const int128 launches = int128{op.count} * times;
+    line->count = total_of(line->count + launches);
+    line->flops = total_of(line->flops + launches * op.flops);
+    line->bytes = total_of(line->bytes + launches * op.bytes());
     line->seconds += seconds;
     kernels += seconds;
   }
@@ -133,12 +136,12 @@ std::vector<CostOp> cost_ops(const StepCost& cost, const CostRequest& request) {
   double prefill_s = 0.0;
   int64_t passes = 0;
   for_each_pass(request.batch, request.input, cost.pass_tokens(),
-                [&](std::span<const PrefillChunk> pass) {
+                [&](std::span<const PrefillChunk> pass, int64_t times) {
                   ops.clear();
                   append_ops(cost.model(), cost.deployment(), pass, DecodeLoad{}, ops);
-                  kernels += add_pass(cost, ops, lines);
-                  prefill_s += cost.seconds(pass, DecodeLoad{});
-                  ++passes;
+                  kernels += add_passes(cost, ops, times, lines);
+                  prefill_s += static_cast<double>(times) * cost.seconds(pass, DecodeLoad{});
+                  passes += times;
                 });
   if (prefill_s > kernels) lines.push_back(software(Stage::prefill, passes, prefill_s - kernels));
 

@@ -88,11 +88,14 @@ struct Law::Parts {
 
 double Law::rounded_flops(const Op& op, double flops) const {
   if (waves.tile_rows == 0 || op.kind != OpKind::gemm) return flops;
-  const auto up = [](int64_t size, int64_t unit) { return (size + unit - 1) / unit; };
-  const int64_t tiles = up(op.m, waves.tile_rows) * up(op.n, waves.tile_columns);
-  const auto made = static_cast<double>(up(tiles, waves.tiles_at_once) * waves.tiles_at_once *
-                                        waves.tile_rows * waves.tile_columns);
-  const double wanted = static_cast<double>(op.m) * static_cast<double>(op.n);
+  const auto m = static_cast<double>(op.m);
+  const auto n = static_cast<double>(op.n);
+  const auto rows = static_cast<double>(waves.tile_rows);
+  const auto columns = static_cast<double>(waves.tile_columns);
+  const auto at_once = static_cast<double>(waves.tiles_at_once);
+  const double tiles = std::ceil(m / rows) * std::ceil(n / columns);
+  const double made = std::ceil(tiles / at_once) * at_once * rows * columns;
+  const double wanted = m * n;
   return flops * (1.0 + waves.share * (made / wanted - 1.0));
 }
 

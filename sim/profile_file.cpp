@@ -134,7 +134,12 @@ Profile load_profile(std::string_view name_or_path) {
   }
   profile.special = read_special(fields);
   profile.pass_tokens = fields.integer("pass_tokens").value_or(0);
-  if (profile.pass_tokens < 0) fields.fail("pass_tokens", "expected at least 0");
+  constexpr int64_t least_pass = 256;  // a point costs time for each pass
+  constexpr int64_t most_pass = int64_t{1} << 31;
+  if (profile.pass_tokens != 0 &&
+      (profile.pass_tokens < least_pass || profile.pass_tokens > most_pass)) {
+    fields.fail("pass_tokens", fmt::format("expected 0 or {} to {}", least_pass, most_pass));
+  }
   if (const auto step = fields.object("step")) {
     profile.step = {non_negative(*step, "per_step_s"), non_negative(*step, "per_sequence_s"),
                     non_negative(*step, "per_token_s"), non_negative(*step, "per_prompt_s"),

@@ -76,7 +76,9 @@ double StepCost::stretch(std::span<const Op> ops) const {
 double StepCost::prefill_seconds(int64_t batch, int64_t input) const {
   double total = 0.0;
   for_each_pass(batch, input, pass_tokens(),
-                [&](std::span<const PrefillChunk> pass) { total += seconds(pass, DecodeLoad{}); });
+                [&](std::span<const PrefillChunk> pass, int64_t times) {
+                  total += static_cast<double>(times) * seconds(pass, DecodeLoad{});
+                });
   return total;
 }
 
