@@ -41,6 +41,13 @@ Json floors_json(const Floors& floors) {
           {"decode_step_s", floors.decode_step_s}};
 }
 
+Json difference_json(const AttentionDifference& d) {
+  return {{"queries", d.queries},       {"keys", d.keys},
+          {"largest", d.largest},       {"rms", d.rms},
+          {"output_rms", d.output_rms}, {"engine_s", d.engine_s},
+          {"other_s", d.other_s}};
+}
+
 // Tokens over seconds, null without seconds.
 Json rate(double tokens, double seconds) {
   return seconds > 0.0 ? Json(tokens / seconds) : Json();
@@ -60,6 +67,7 @@ Json result_json(const BenchResult& result) {
       {"gpus", result.gpus},
       {"repeats", m.repeats},
       {"prefills", load.prefills},
+      {"attention", result.attention},
       {"ttft_s", load.prefills ? Json(m.ttft) : Json()},
       {"prefill_tokens_per_s", rate(batch * static_cast<double>(load.input), m.ttft)},
       {"decode_step_s", load.output > 1 ? Json(m.decode_step) : Json()},
@@ -70,6 +78,7 @@ Json result_json(const BenchResult& result) {
       {"engine_bytes", result.engine_bytes},
       {"clocks",
        {{"sm_mhz", number(result.clocks.sm_mhz)}, {"power_w", number(result.clocks.power_w)}}}};
+  if (result.difference) json["attention_difference"] = difference_json(*result.difference);
   if (result.ops) {
     json["ops"] = {{"prefill", ops_json(result.ops->prefill)},
                    {"decode", ops_json(result.ops->decode)}};
@@ -107,6 +116,15 @@ void print_result(const BenchResult& result) {
   fmt::print("  memory        weights {:.2f} GB, caches and buffers {:.2f} GB\n",
              1e-9 * static_cast<double>(result.weight_bytes),
              1e-9 * static_cast<double>(result.engine_bytes));
+  if (result.difference) {
+    const AttentionDifference& d = *result.difference;
+    fmt::print(
+        "  attention     by {}: {} positions over {} keys in {:.3f} ms, by the engine's kernel "
+        "{:.3f};\n                outputs differ by {:.2g} at most, {:.2g} of {:.2g} in the "
+        "mean square\n",
+        result.attention, d.queries, d.keys, 1e3 * d.other_s, 1e3 * d.engine_s, d.largest, d.rms,
+        d.output_rms);
+  }
   if (result.clocks.sm_mhz && result.clocks.power_w) {
     fmt::print("  clocks        SM {:.0f} MHz, {:.0f} W\n", *result.clocks.sm_mhz,
                *result.clocks.power_w);

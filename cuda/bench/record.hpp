@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/bench/attention_difference.hpp"
 #include "cuda/bench/ceilings.hpp"
 #include "cuda/bench/measure.hpp"
 #include "cuda/bench/timing.hpp"
@@ -37,7 +38,9 @@ struct BenchResult {
   Measured measured;
   int64_t weight_bytes = 0;
   int64_t engine_bytes = 0;
-  Clocks clocks;  // right behind the last run
+  Clocks clocks;                        // right behind the last run
+  std::string attention = "one order";  // of prompts without a window
+  std::optional<AttentionDifference> difference;
   std::optional<OpTimes> ops;
   std::optional<Floors> floors;
 };

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cuda/bench/kernel_targets.hpp"
 #include "cuda/cli/device_input.hpp"
+#include "cuda/cudnn/cudnn_attention.hpp"
 #include "reference/cli/model_options.hpp"
 #include "reference/spec/architecture.hpp"
 #include "reference/spec/input_error.hpp"
@@ -106,6 +108,27 @@ void add_prefill(const DeviceModel& model, std::vector<Target>& targets) {
                                   seconds / static_cast<double>(longest), 1.05));
 }
 
+// The Transformer's prefill through cuDNN, beside that of compiled PyTorch, which uses it too.
+void add_transformer_prefill(const DeviceModel& transformer, std::vector<Target>& targets) {
+  std::optional<CudnnAttention> attention;
+  try {
+    attention.emplace();
+  } catch (const InputError& error) {
+    fmt::print(stderr, "{}; the Transformer's prefill is left out\n", error.what());
+    return;
+  }
+  constexpr double honest = 1.05;
+  const Peer peer;
+  for (const int64_t input : {int64_t{8192}, int64_t{32768}}) {  // 128K takes 45 s: --attention
+    Engine engine(transformer, limits_for(1, input));
+    engine.attend_prompts_by(&*attention);
+    targets.push_back(excess_target(
+        fmt::format("Transformer's prefill of {}, cuDNN, over compiled PyTorch's", input),
+        peer.seconds("transformer", 1, input, "prefill_s"),
+        measure(engine, prompt_of(1, input, 1), 3).ttft, honest));
+  }
+}
+
 // Decode steps of both models, beside their bytes and each other: where doubled rows are free.
 void add_steps(const DeviceModel& model, const DeviceModel& transformer, double copy,
                std::vector<Target>& targets) {
@@ -153,6 +176,7 @@ std::vector<Target> measure_targets(const cli::po::variables_map& given) {
   {
     const DeviceModel plain(transformer(input.spec), *input.seed);
     add_steps(model, plain, copy, targets);
+    add_transformer_prefill(plain, targets);
   }
   add_prefill(model, targets);
   return targets;

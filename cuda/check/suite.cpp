@@ -55,6 +55,15 @@ std::string too_large(const CheckCase& check_case) {
   return {};
 }
 
+// Elements of a tensor from `first` on, as bf16.
+void round_weights(const WeightSource& source, const TensorInfo& tensor, int64_t first,
+                   std::span<bf16_bits> to) {
+  std::vector<double> values(to.size());
+  source.read(tensor, first, values);
+  std::transform(values.begin(), values.end(), to.begin(),
+                 [](double value) { return bfloat16(value).bits(); });
+}
+
 // The device's weights as they were meant to be; of a large model its first layer's.
 void check_weights(const CheckCase& check_case, const DeviceModel& device, Findings& findings) {
   const RandomWeights drawn(check_case.seed, check_case.spec.norm);
@@ -63,11 +72,20 @@ void check_weights(const CheckCase& check_case, const DeviceModel& device, Findi
   Tally tally;
   for (const TensorInfo& tensor : tensor_table(check_case.spec)) {
     if (large && !tensor.name.starts_with(layer_prefix(0))) continue;
-    std::vector<double> values(static_cast<size_t>(tensor.elements()));
-    source.read(tensor, 0, values);
-    std::vector<bf16_bits> expected(values.size());
-    std::transform(values.begin(), values.end(), expected.begin(),
-                   [](double value) { return bfloat16(value).bits(); });
+    std::vector<bf16_bits> expected(static_cast<size_t>(tensor.elements()));
+    if (check_case.weights) {
+      round_weights(source, tensor, 0, expected);
+    } else {
+      // Drawing is slow, and any part of a tensor can be drawn alone.
+      constexpr int64_t piece = 1 << 20;
+#pragma omp parallel for schedule(dynamic)
+      for (int64_t first = 0; first < tensor.elements(); first += piece) {
+        const int64_t count = std::min(piece, tensor.elements() - first);
+        round_weights(
+            source, tensor, first,
+            std::span(expected).subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
+      }
+    }
     tally.add(compare_weights(tensor.name, expected, device.tensor(tensor.name)));
   }
   findings.add("weights on the device = the source's", tally);

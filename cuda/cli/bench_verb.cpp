@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cuda/bench/ceilings.hpp"
 #include "cuda/bench/measure.hpp"
@@ -12,6 +13,8 @@
 #include "cuda/cli/device_input.hpp"
 #include "cuda/cli/device_runner.hpp"
 #include "cuda/cli/verbs.hpp"
+#include "cuda/cudnn/cudnn_attention.hpp"
+#include "cuda/layout/sizes.hpp"
 #include "reference/cli/model_options.hpp"
 #include "reference/spec/architecture.hpp"
 #include "reference/spec/input_error.hpp"
@@ -39,6 +42,9 @@ Prompts are random tokens. Times are medians of CUDA events after a warm-up.
 --sweep: every load of a list in scenarios/measured/, in one process; writes OUT-runs.csv,
   OUT-ops.csv and OUT-sweep.json (cuda/bench/sweep.hpp), which 'orthros-sim fit --runs' reads.
 --gpus N: --ops shows rank 0's, exchanges between the ranks among them.
+--attention cudnn: a Transformer's prompts attend through cuDNN 9, where it is installed: a baseline
+  of time, whose outputs are not the engine's bits; how far from them is printed. The first of the
+  repeats compiles its kernels.
 --targets: single kernels and whole runs beside the bounds that the project sets itself.
 )";
 
@@ -53,9 +59,22 @@ cli::po::variables_map with_architecture(cli::po::variables_map given, const std
   return given;
 }
 
+// Only full attention has another way: a window's is not offered.
+void require_full_attention(const cli::ModelInput& input) {
+  for (const Layer& layer : input.spec.layers) {
+    const auto* softmax = std::get_if<SoftmaxAttention>(&layer.mixer);
+    if (softmax != nullptr && !softmax->window) continue;
+    throw InputError(
+        "--attention", "",
+        fmt::format("expected an architecture of full attention beside cudnn, got {}", input.arch));
+  }
+}
+
+// `attention`: null for the engine's own.
 BenchResult bench_architecture(const cli::po::variables_map& given, const BenchOptions& options,
-                               const GpuRequest& gpus) {
+                               const GpuRequest& gpus, CudnnAttention* attention) {
   const cli::ModelInput input = cli::open_model(given);
+  if (attention != nullptr) require_full_attention(input);
   const Load& load = options.load;
   EngineLimits limits;
   limits.sequences = load.batch;
@@ -68,13 +87,23 @@ BenchResult bench_architecture(const cli::po::variables_map& given, const BenchO
   result.load = load;
   result.gpus = gpus.ranks;
   {
-    const DeviceRunner engine(input, limits, gpus);
+    const DeviceRunner engine(
+        input, limits, gpus, attention == nullptr ? PromptAttentionMaker{} : [] {
+          return std::make_unique<CudnnAttention>();
+        });
     result.measured = measure(*engine, load, options.repeats);
     if (options.ops) result.ops = time_ops(*engine, load);
     result.engine_bytes = engine->bytes();
     result.weight_bytes = engine.weight_bytes();
   }
   result.clocks = read_clocks();
+  if (attention != nullptr) {
+    result.attention = "cuDNN " + attention->version();
+    if (range_attention_fits(attention_shape(input.spec))) {
+      result.difference =
+          compare_attention(input.spec, *attention, std::min(load.chunk, load.input), load.input);
+    }
+  }
   if (options.ceilings) result.floors = measure_floors(load_on_device(input), load);
   return result;
 }
@@ -90,6 +119,8 @@ int run_bench(const cli::Arguments& arguments) {
       "batch", text("N")->default_value("1"), "sequences")("chunk", text("N")->default_value("8K"),
                                                            "tokens of all sequences in one pass")(
       "repeats", text("N")->default_value("3"), "runs, of which the median counts")(
+      "attention", text("A")->default_value("engine"),
+      "of a Transformer's prompts: engine or cudnn")(
       "no-prefill", "start the answer over a cache of random entries")(
       "ceilings", "measure ceilings in the same process")("ops", "time each op")(
       "targets", "the table of targets")("sweep", text("LOADS"), "run a list of loads")(
@@ -106,6 +137,7 @@ int run_bench(const cli::Arguments& arguments) {
   bench.repeats = static_cast<int>(std::min<int64_t>(cli::size_option(*given, "repeats", 1), 1000));
   bench.ceilings = cli::has_option(*given, "ceilings");
   bench.ops = cli::has_option(*given, "ops");
+  const bool cudnn = cli::choice_option(*given, "attention", {"engine", "cudnn"}) == "cudnn";
   const bool json = cli::has_option(*given, "json");
   if (const auto loads = cli::optional_text(*given, "sweep")) {
     const Sweep sweep = load_sweep(*loads);
@@ -119,10 +151,13 @@ int run_bench(const cli::Arguments& arguments) {
   if (cli::has_option(*given, "targets")) {
     record.targets = measure_targets(*given);
   } else {
+    std::optional<CudnnAttention> attention;
+    if (cudnn) attention.emplace();
     std::vector<std::string> names = architectures(*given);
     if (names.empty()) names.emplace_back();
     for (const std::string& arch : names) {
-      record.results.push_back(bench_architecture(with_architecture(*given, arch), bench, gpus));
+      record.results.push_back(bench_architecture(with_architecture(*given, arch), bench, gpus,
+                                                  attention ? &*attention : nullptr));
     }
   }
   if (json) {

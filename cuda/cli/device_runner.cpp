@@ -9,6 +9,7 @@
 #include "cuda/engine/engine.hpp"
 #include "cuda/group/sharded_engine.hpp"
 #include "cuda/group/striped_engine.hpp"
+#include "cuda/group/world.hpp"
 #include "reference/cli_support/options.hpp"
 #include "reference/spec/input_error.hpp"
 
@@ -31,6 +32,11 @@ void add_gpu_options(cli::po::options_description& options) {
 GpuRequest read_gpu_request(const cli::po::variables_map& given) {
   GpuRequest request;
   request.ranks = cli::size_option(given, "gpus", 1);
+  if (world().size > 1 && request.ranks != world().size) {
+    throw InputError("--gpus", "",
+                     fmt::format("expected {}, as many as mpirun started processes, got {}",
+                                 world().size, request.ranks));
+  }
   constexpr int64_t most = 64;
   if (request.ranks > most) {
     throw InputError("--gpus", "", fmt::format("expected 1 to {}, got {}", most, request.ranks));
@@ -39,11 +45,14 @@ GpuRequest read_gpu_request(const cli::po::variables_map& given) {
   ORTHROS_CUDA(cudaGetDeviceCount(&there));
   request.group.devices = devices_for(request.ranks);
   request.group.patience_ms = 1000 * cli::size_option(given, "timeout", 1);
-  const bool own_gpus = request.ranks <= there;
+  const bool own_gpus = world().size > 1 || request.ranks <= there;
   request.group.transport = own_gpus && has_nccl() ? Transport::nccl : Transport::host;
   if (const auto name = cli::optional_text(given, "transport")) {
     const bool nccl = cli::choice_option(given, "transport", {"nccl", "host"}) == "nccl";
     request.group.transport = nccl ? Transport::nccl : Transport::host;
+    if (!nccl && world().size > 1) {
+      throw InputError("--transport", "", "expected nccl between processes");
+    }
     if (nccl && !own_gpus) {
       throw InputError("--transport", "",
                        fmt::format("expected host for {} ranks on {} GPUs: NCCL wants a GPU a rank",
@@ -54,10 +63,13 @@ GpuRequest read_gpu_request(const cli::po::variables_map& given) {
 }
 
 DeviceRunner::DeviceRunner(const cli::ModelInput& input, const EngineLimits& limits,
-                           const GpuRequest& gpus) {
+                           const GpuRequest& gpus, const PromptAttentionMaker& make_attention) {
   if (gpus.ranks == 1) {
     model_ = std::make_unique<DeviceModel>(load_on_device(input));
-    runner_ = std::make_unique<Engine>(*model_, limits);
+    auto engine = std::make_unique<Engine>(*model_, limits);
+    if (make_attention) attention_ = make_attention();
+    engine->attend_prompts_by(attention_.get());
+    runner_ = std::move(engine);
     return;
   }
   std::mutex reading;  // a checkpoint's files serve one reader at a time
@@ -73,7 +85,8 @@ DeviceRunner::DeviceRunner(const cli::ModelInput& input, const EngineLimits& lim
   if (input.spec.streams == Streams::dual) {
     keep(std::make_unique<ShardedEngine>(input.spec, make_model, limits, gpus.group));
   } else {
-    keep(std::make_unique<StripedEngine>(input.spec, make_model, limits, gpus.group));
+    keep(std::make_unique<StripedEngine>(input.spec, make_model, limits, gpus.group,
+                                         make_attention));
   }
 }
 

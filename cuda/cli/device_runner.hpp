@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cuda/engine/prompt_attention.hpp"
 #include "cuda/engine/runner.hpp"
 #include "cuda/group/group.hpp"
 #include "reference/cli/model_options.hpp"
@@ -22,7 +23,9 @@ GpuRequest read_gpu_request(const cli::po::variables_map& given);
 // A model's weights where it runs, and the engine, or engines, over them.
 class DeviceRunner {
  public:
-  DeviceRunner(const cli::ModelInput& input, const EngineLimits& limits, const GpuRequest& gpus);
+  // `make_attention`, unless empty: see Engine::attend_prompts_by; of models with one stream.
+  DeviceRunner(const cli::ModelInput& input, const EngineLimits& limits, const GpuRequest& gpus,
+               const PromptAttentionMaker& make_attention = {});
 
   Runner& operator*() const { return *runner_; }
   Runner* operator->() const { return runner_.get(); }
@@ -30,6 +33,7 @@ class DeviceRunner {
 
  private:
   std::unique_ptr<DeviceModel> model_;  // of one GPU
+  std::unique_ptr<PromptAttention> attention_;
   std::unique_ptr<Runner> runner_;
   int64_t group_weight_bytes_ = 0;  // of several GPUs
 };

@@ -1,5 +1,9 @@
 // orthros-cuda: the model on a Hopper GPU, by verb.
+#include <cstdio>
+#include <exception>
+
 #include "cuda/cli/verbs.hpp"
+#include "cuda/group/world.hpp"
 
 namespace {
 
@@ -22,6 +26,15 @@ constexpr const char* examples = R"(examples
 }  // namespace
 
 int main(int argc, char** argv) {
-  return cli::run_program({"orthros-cuda", "Orthros on one Hopper GPU.", verbs, examples}, argc,
-                          argv);
+  try {
+    // All processes of a world say and do the same; one of them is heard.
+    if (cuda::join_world().rank > 0 && std::freopen("/dev/null", "w", stdout) == nullptr) return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "orthros-cuda: %s\n", error.what());
+    return 2;
+  }
+  const int status =
+      cli::run_program({"orthros-cuda", "Orthros on Hopper GPUs.", verbs, examples}, argc, argv);
+  cuda::leave_world(status);
+  return status;
 }

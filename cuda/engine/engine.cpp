@@ -106,6 +106,7 @@ class Engine::State {
     pass.live = count(plan.live_rows);
     pass.gathers = !two_streams();
     pass.runs = count(plan.runs);
+    pass.prompt_runs = plan.runs;
     pass.longest_run = longest;
     pass.base_tiles = count(plan.base_tiles);
     pass.live_tiles = count(plan.live_tiles);
@@ -374,6 +375,10 @@ cudaStream_t Engine::stream() const {
 }
 void Engine::synchronise() const {
   ORTHROS_CUDA(cudaStreamSynchronize(state_->stream));
+}
+
+void Engine::attend_prompts_by(PromptAttention* attention) {
+  state_->layers.prompt_attention = attention;
 }
 
 }  // namespace orthros::cuda

@@ -19,6 +19,7 @@ int64_t engine_bytes(const ModelSpec& spec, const EngineLimits& limits);
 int64_t most_context(const ModelSpec& spec, const EngineLimits& limits, int64_t bytes);
 
 class KvStore;
+class PromptAttention;
 
 class Engine : public Runner {
  public:
@@ -57,6 +58,11 @@ class Engine : public Runner {
   KvStore& cache();
   // A pass without tokens of its own: only RankHooks::keys, in every layer.
   void share_keys();
+
+  // From now on prompts attend by `attention` in layers without a window; null: by the engine's own
+  // kernels. Bits are those of `attention`, so this is for baselines of time. It must outlive the
+  // engine.
+  void attend_prompts_by(PromptAttention* attention);
 
  private:
   class State;

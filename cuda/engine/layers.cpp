@@ -204,7 +204,9 @@ void Layers::attend(size_t layer, const Pass& pass, cudaStream_t stream) {
 // Eq. 4: a prompt's base rows.
 void Layers::attend_base(const Attention& call, const Pass& pass) {
   if (pass.base_rows == 0) return;
-  if (window_attention_fits(shape_, call.window)) {
+  if (prompt_attention != nullptr && call.window == 0) {
+    prompt_attention->attend(call, pass.prompt_runs);
+  } else if (window_attention_fits(shape_, call.window)) {
     launch_window_attention(call, buffers.runs.data(), pass.runs, pass.longest_run);
   } else if (range_attention_fits(shape_)) {
     launch_range_attention(call, buffers.base_tiles.data(), pass.base_tiles);

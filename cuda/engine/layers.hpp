@@ -6,6 +6,7 @@
 #include "cuda/engine/buffers.hpp"
 #include "cuda/engine/device_model.hpp"
 #include "cuda/engine/kv_store.hpp"
+#include "cuda/engine/prompt_attention.hpp"
 #include "cuda/engine/rank_hooks.hpp"
 #include "cuda/kernels/attention.hpp"
 #include "cuda/kernels/elementwise.hpp"
@@ -25,6 +26,7 @@ struct Pass {
   int64_t longest_run = 0;
   int64_t base_tiles = 0;
   int64_t live_tiles = 0;
+  std::vector<QueryRun> prompt_runs;  // the runs as they stand in the sequences
 };
 
 class Layers {
@@ -44,6 +46,7 @@ class Layers {
   Buffers buffers;
   KvStore cache;
   OpObserver observer;
+  PromptAttention* prompt_attention = nullptr;  // none: kernels
 
  private:
   // Rows of a packed tensor from `first` on.

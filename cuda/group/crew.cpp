@@ -8,8 +8,8 @@
 
 namespace orthros::cuda {
 
-Crew::Crew(int64_t ranks, Watch watch) : watch_(std::move(watch)) {
-  for (int32_t r = 0; r < ranks; ++r) threads_.emplace_back([this, r] { serve(r); });
+Crew::Crew(const std::vector<int32_t>& ranks, Watch watch) : watch_(std::move(watch)) {
+  for (const int32_t r : ranks) threads_.emplace_back([this, r] { serve(r); });
 }
 
 Crew::~Crew() {

@@ -1,4 +1,4 @@
-// Crew: a thread for each rank, so that each has its own current device.
+// Crew: a thread for each rank of this process, so that each has its own current device.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ class Crew {
     std::function<void()> on_failure;  // makes all ranks' work end; told once a run, by any thread
     std::chrono::milliseconds patience;  // how long a run may take
   };
-  Crew(int64_t ranks, Watch watch);
+  Crew(const std::vector<int32_t>& ranks, Watch watch);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;

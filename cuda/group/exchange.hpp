@@ -37,7 +37,8 @@ class Exchange {
 
 enum class Transport { nccl, host };
 
-// An end for each rank, rank r on devices[r]; to be used by one thread each. NCCL needs a device
+// An end for each rank, rank r on devices[r]; to be used by one thread each. In a World of several
+// processes only this one's rank has an end, and the others are null. NCCL needs a device
 // for each rank; the host's needs none: threads meet on the host and copy from each other, through
 // peer access where there is one. Throws DeviceError where the library is not there or refuses.
 std::vector<std::unique_ptr<Exchange>> make_exchanges(Transport transport,

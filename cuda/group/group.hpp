@@ -35,15 +35,22 @@ class Group {
   int device(int32_t rank) const { return options_.devices[static_cast<size_t>(rank)]; }
   Exchange& exchange(int32_t rank) const { return *exchanges_[static_cast<size_t>(rank)]; }
   const DeviceModel& model(int32_t rank) const { return *models_[static_cast<size_t>(rank)]; }
+  // The ranks of this process: all, or, in a World of several processes, one.
+  const std::vector<int32_t>& here() const { return here_; }
+  int32_t first_here() const { return here_.front(); }
   const GroupOptions& options() const { return options_; }
-  int64_t weight_bytes() const;  // of all devices
+  int64_t weight_bytes() const;  // of all devices here
 
-  // work(rank) on every rank's thread, its device the current one; one after the other `in_turn`.
+  // work(rank) on the thread of every rank that is here, its device the current one; one after the
+  // other `in_turn`.
   void run(const std::function<void(int32_t)>& work) const { crew_->run(work); }
   void run_in_turn(const std::function<void(int32_t)>& work) const;
 
  private:
+  Crew::Watch watch() const;
+
   GroupOptions options_;
+  std::vector<int32_t> here_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
   std::vector<std::shared_ptr<const DeviceModel>> models_;  // by rank
   std::unique_ptr<Crew> crew_;

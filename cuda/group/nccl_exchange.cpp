@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cuda/group/rendezvous.hpp"
+#include "cuda/group/world.hpp"
 #include "cuda/support/cuda_error.hpp"
 
 namespace orthros::cuda {
@@ -144,15 +145,19 @@ bool has_nccl() {
 std::vector<std::unique_ptr<Exchange>> make_nccl_exchanges(const std::vector<int>& devices,
                                                            int64_t patience_ms) {
   ncclUniqueId id{};
-  const ncclResult_t made = nccl().get_unique_id(&id);
-  if (made != ncclSuccess) {
-    throw DeviceError(std::string("ncclGetUniqueId: ") + nccl().error_text(made));
+  if (world().rank == 0) {
+    const ncclResult_t made = nccl().get_unique_id(&id);
+    if (made != ncclSuccess) {
+      throw DeviceError(std::string("ncclGetUniqueId: ") + nccl().error_text(made));
+    }
   }
+  broadcast(&id, sizeof id);
   const size_t ranks = devices.size();
   std::vector<std::unique_ptr<Exchange>> ends(ranks);
   std::vector<std::exception_ptr> errors(ranks);
   std::vector<std::thread> threads;
   for (size_t r = 0; r < ranks; ++r) {
+    if (world().size > 1 && static_cast<size_t>(world().rank) != r) continue;
     threads.emplace_back([&, r] {
       try {
         ends[r] = std::make_unique<NcclExchange>(id, devices[r], static_cast<int>(r),

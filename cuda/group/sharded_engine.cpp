@@ -86,7 +86,7 @@ void ShardedEngine::extend(int64_t sequence, int64_t length) {
 
 std::vector<Prediction> ShardedEngine::prefill(std::span<const Prompt> prompts, Want want,
                                                int64_t chunk) {
-  rank(0).engine.require(prompts);
+  rank(group_.first_here()).engine.require(prompts);
   const std::vector<SplitHolders> before = holders_;
   std::vector<std::vector<RankShard>> shards;  // by prompt, then rank
   try {
@@ -119,7 +119,7 @@ std::vector<Prediction> ShardedEngine::prefill(std::span<const Prompt> prompts, 
     if (r == group_.options().failing_rank) throw std::runtime_error("told to fail");
     run_shards(r, prompts, shards, chunk);
     std::vector<Prediction> here = rank(r).engine.prefill(outputs, want);
-    if (r == 0) predictions = std::move(here);
+    if (r == group_.first_here()) predictions = std::move(here);
   });
   return predictions;
 }
@@ -231,12 +231,12 @@ void ShardedEngine::hand_over(int32_t r, int32_t from, int32_t to, int64_t seque
 std::vector<Prediction> ShardedEngine::decode(std::span<const NextToken> tokens, Want want,
                                               Launch launch) {
   if (tokens.empty()) return {};
-  rank(0).engine.require(tokens, 1);
+  rank(group_.first_here()).engine.require(tokens, 1);
   grow(tokens);
   std::vector<Prediction> predictions;
   group_.run([&](int32_t r) {
     std::vector<Prediction> here = rank(r).engine.decode(entering(r, tokens), want, launch);
-    if (r == 0) predictions = std::move(here);
+    if (r == group_.first_here()) predictions = std::move(here);
   });
   return predictions;
 }
@@ -244,7 +244,7 @@ std::vector<Prediction> ShardedEngine::decode(std::span<const NextToken> tokens,
 std::vector<int64_t> ShardedEngine::decode_greedily(std::span<const NextToken> tokens,
                                                     int64_t steps) {
   if (tokens.empty() || steps <= 0) return {};
-  rank(0).engine.require(tokens, steps);
+  rank(group_.first_here()).engine.require(tokens, steps);
   std::vector<NextToken> next(tokens.begin(), tokens.end());
   std::vector<int64_t> all;
   while (steps > 0) {
@@ -256,7 +256,7 @@ std::vector<int64_t> ShardedEngine::decode_greedily(std::span<const NextToken> t
     std::vector<int64_t> ids;
     group_.run([&](int32_t r) {
       std::vector<int64_t> here = rank(r).engine.decode_greedily(entering(r, next), together);
-      if (r == 0) ids = std::move(here);
+      if (r == group_.first_here()) ids = std::move(here);
     });
     all.insert(all.end(), ids.begin(), ids.end());
     for (size_t i = 0; i < next.size(); ++i) next[i].token = ids[ids.size() - next.size() + i];

@@ -4,20 +4,21 @@
 #include "cuda/engine/kv_store.hpp"
 #include "cuda/group/sharded_rank.hpp"
 #include "cuda/layout/key_ranges.hpp"
+#include "reference/spec/input_error.hpp"
 
 namespace orthros::cuda {
 
 int64_t ShardedEngine::length(int64_t sequence) const {
-  return rank(0).engine.length(sequence);
+  return rank(group_.first_here()).engine.length(sequence);
 }
 
 void ShardedEngine::truncate(int64_t sequence, int64_t length) {
-  for (const auto& each : ranks_) each->engine.truncate(sequence, length);
+  for (const int32_t r : group_.here()) rank(r).engine.truncate(sequence, length);
   holders_[static_cast<size_t>(sequence)].truncate(length);
 }
 
 void ShardedEngine::reset() {
-  for (const auto& each : ranks_) each->engine.reset();
+  for (const int32_t r : group_.here()) rank(r).engine.reset();
   for (SplitHolders& holders : holders_) holders.truncate(0);
 }
 
@@ -31,6 +32,9 @@ std::vector<bf16_bits> ShardedEngine::collect(int64_t layer, int64_t sequence, b
     while (stop < holders.splits() && holders.holder(stop) == holders.holder(s)) ++stop;
     const KeyRange range{s * hopper::split_keys, std::min(stop * hopper::split_keys, end)};
     const int32_t r = holders.holder(s);
+    if (!ranks_[static_cast<size_t>(r)]) {
+      throw InputError("--dump", "", "expected one process: a rank's cache is in another");
+    }
     ORTHROS_CUDA(cudaSetDevice(group_.device(r)));
     const KvStore& cache = rank(r).engine.cache();
     const auto part =
@@ -38,7 +42,7 @@ std::vector<bf16_bits> ShardedEngine::collect(int64_t layer, int64_t sequence, b
     all.insert(all.end(), part.begin(), part.end());
     s = stop;
   }
-  ORTHROS_CUDA(cudaSetDevice(group_.device(0)));
+  ORTHROS_CUDA(cudaSetDevice(group_.device(group_.first_here())));
   return all;
 }
 
@@ -72,7 +76,7 @@ void ShardedEngine::fill_randomly(int64_t length) {
 }
 
 void ShardedEngine::observe(OpObserver observer) {
-  rank(0).engine.observe(std::move(observer));
+  rank(group_.first_here()).engine.observe(std::move(observer));
 }
 
 void ShardedEngine::poison() {
@@ -81,12 +85,12 @@ void ShardedEngine::poison() {
 
 int64_t ShardedEngine::bytes() const {
   int64_t all = 0;
-  for (const auto& each : ranks_) all += each->engine.bytes() + each->outputs_bytes;
+  for (const int32_t r : group_.here()) all += rank(r).engine.bytes() + rank(r).outputs_bytes;
   return all;
 }
 
 cudaStream_t ShardedEngine::stream() const {
-  return rank(0).engine.stream();
+  return rank(group_.first_here()).engine.stream();
 }
 
 void ShardedEngine::synchronise() const {

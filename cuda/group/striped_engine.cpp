@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cuda/engine/kv_store.hpp"
+#include "cuda/group/world.hpp"
 #include "cuda/layout/stripes.hpp"
 #include "reference/spec/input_error.hpp"
 
@@ -56,25 +57,39 @@ class StripeSharing : public KeySharing {
   DeviceBuffer<bf16_bits> packed_;
 };
 
+// What a rank predicts in its chunks is told to the others in memory.
+void require_one_process(const ModelSpec& spec) {
+  if (world().size == 1) return;
+  throw InputError(spec.source, "--gpus",
+                   "expected an Orthros model where mpirun starts a process for each GPU");
+}
+
 }  // namespace
 
 struct StripedEngine::Rank {
-  Rank(const DeviceModel& model, const EngineLimits& limits, Exchange& exchange, int32_t rank)
-      : sharing(exchange, rank), engine(model, limits, EngineFault::none, {nullptr, &sharing}) {}
+  Rank(const DeviceModel& model, const EngineLimits& limits, Exchange& exchange, int32_t rank,
+       const PromptAttentionMaker& make_attention)
+      : sharing(exchange, rank),
+        attention(make_attention ? make_attention() : nullptr),
+        engine(model, limits, EngineFault::none, {nullptr, &sharing}) {
+    engine.attend_prompts_by(attention.get());
+  }
 
   StripeSharing sharing;
+  std::unique_ptr<PromptAttention> attention;
   Engine engine;
 };
 
 StripedEngine::StripedEngine(const ModelSpec& spec, const ModelMaker& make_model,
-                             const EngineLimits& limits, const GroupOptions& options)
-    : spec_((require_runnable(spec), spec)),
+                             const EngineLimits& limits, const GroupOptions& options,
+                             const PromptAttentionMaker& make_attention)
+    : spec_((require_runnable(spec), require_one_process(spec), spec)),
       limits_(limits),
       group_(options, make_model),
       ranks_(options.devices.size()) {
   group_.run_in_turn([&](int32_t r) {
     ranks_[static_cast<size_t>(r)] =
-        std::make_unique<Rank>(group_.model(r), limits_, group_.exchange(r), r);
+        std::make_unique<Rank>(group_.model(r), limits_, group_.exchange(r), r, make_attention);
   });
 }
 
@@ -92,7 +107,7 @@ Engine& StripedEngine::engine(int32_t r) const {
 
 std::vector<Prediction> StripedEngine::prefill(std::span<const Prompt> prompts, Want want,
                                                int64_t chunk) {
-  engine(0).require(prompts);
+  first().require(prompts);
   std::vector<std::vector<Prediction>> predictions;
   for (const Prompt& prompt : prompts) predictions.emplace_back(prompt.outputs.size());
   group_.run([&](int32_t r) {
@@ -134,6 +149,9 @@ void StripedEngine::run_prompt(int32_t r, const Prompt& prompt, int64_t chunk, W
     if (part.tokens.empty()) {
       own.share_keys();
     } else {
+      if (static_cast<int64_t>(asked.size()) > std::max(limits_.outputs, limits_.sequences)) {
+        throw InputError("outputs", "", "expected no more in a chunk than a pass may have");
+      }
       std::vector<Prediction> here = own.prefill(std::span(&part, 1), want);
       for (size_t i = 0; i < asked.size(); ++i) predictions[asked[i]] = std::move(here[i]);
     }
@@ -143,43 +161,43 @@ void StripedEngine::run_prompt(int32_t r, const Prompt& prompt, int64_t chunk, W
 
 std::vector<Prediction> StripedEngine::decode(std::span<const NextToken> tokens, Want want,
                                               Launch launch) {
-  engine(0).require(tokens, 1);
+  first().require(tokens, 1);
   std::vector<Prediction> predictions;
   group_.run([&](int32_t r) {
     std::vector<Prediction> here = engine(r).decode(tokens, want, launch);
-    if (r == 0) predictions = std::move(here);
+    if (r == group_.first_here()) predictions = std::move(here);
   });
   return predictions;
 }
 
 std::vector<int64_t> StripedEngine::decode_greedily(std::span<const NextToken> tokens,
                                                     int64_t steps) {
-  engine(0).require(tokens, steps);
+  first().require(tokens, steps);
   std::vector<int64_t> ids;
   group_.run([&](int32_t r) {
     std::vector<int64_t> here = engine(r).decode_greedily(tokens, steps);
-    if (r == 0) ids = std::move(here);
+    if (r == group_.first_here()) ids = std::move(here);
   });
   return ids;
 }
 
 int64_t StripedEngine::length(int64_t sequence) const {
-  return engine(0).length(sequence);
+  return first().length(sequence);
 }
 
 void StripedEngine::truncate(int64_t sequence, int64_t length) {
-  for (const auto& each : ranks_) each->engine.truncate(sequence, length);
+  for (const int32_t r : group_.here()) engine(r).truncate(sequence, length);
 }
 
 void StripedEngine::reset() {
-  for (const auto& each : ranks_) each->engine.reset();
+  for (const int32_t r : group_.here()) engine(r).reset();
 }
 
 std::vector<bf16_bits> StripedEngine::keys(int64_t layer, int64_t sequence) const {
-  return engine(group_.ranks() - 1).keys(layer, sequence);
+  return engine(group_.here().back()).keys(layer, sequence);
 }
 std::vector<bf16_bits> StripedEngine::values(int64_t layer, int64_t sequence) const {
-  return engine(0).values(layer, sequence);
+  return first().values(layer, sequence);
 }
 
 void StripedEngine::fill_randomly(int64_t length) {
@@ -187,7 +205,7 @@ void StripedEngine::fill_randomly(int64_t length) {
 }
 
 void StripedEngine::observe(OpObserver observer) {
-  engine(0).observe(std::move(observer));
+  first().observe(std::move(observer));
 }
 
 void StripedEngine::poison() {
@@ -196,12 +214,12 @@ void StripedEngine::poison() {
 
 int64_t StripedEngine::bytes() const {
   int64_t all = 0;
-  for (const auto& each : ranks_) all += each->engine.bytes();
+  for (const int32_t r : group_.here()) all += engine(r).bytes();
   return all;
 }
 
 cudaStream_t StripedEngine::stream() const {
-  return engine(0).stream();
+  return first().stream();
 }
 
 void StripedEngine::synchronise() const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cuda/engine/engine.hpp"
+#include "cuda/engine/prompt_attention.hpp"
 #include "cuda/group/group.hpp"
 
 namespace orthros::cuda {
@@ -16,10 +17,11 @@ namespace orthros::cuda {
 // chunking.
 class StripedEngine : public Runner {
  public:
-  // Specs with one stream. Throws as Engine does, and GroupFailure where a rank or the transport
-  // fails.
+  // Specs with one stream. `make_attention`, unless empty, gives each rank's engine its
+  // Engine::attend_prompts_by. Throws as Engine does, and GroupFailure where a rank or the
+  // transport fails.
   StripedEngine(const ModelSpec& spec, const ModelMaker& make_model, const EngineLimits& limits,
-                const GroupOptions& options);
+                const GroupOptions& options, const PromptAttentionMaker& make_attention = {});
   ~StripedEngine() override;
 
   std::vector<Prediction> prefill(std::span<const Prompt> prompts, Want want = Want::tokens,
@@ -49,6 +51,7 @@ class StripedEngine : public Runner {
   struct Rank;
 
   Engine& engine(int32_t r) const;
+  Engine& first() const { return engine(group_.first_here()); }
   void run_prompt(int32_t r, const Prompt& prompt, int64_t chunk, Want want,
                   std::span<Prediction> predictions);
 

@@ -30,7 +30,7 @@ std::string failure_of(Crew& crew, const std::function<void(int32_t)>& work) {
 TEST(group, all_ranks_meet_again_and_again) {
   constexpr int64_t ranks = 4;
   Rendezvous rendezvous(ranks, long_patience);
-  Crew crew(ranks, watch(rendezvous));
+  Crew crew({0, 1, 2, 3}, watch(rendezvous));
   std::atomic<int64_t> arrived = 0;
   std::atomic<int64_t> wrong = 0;
   crew.run([&](int32_t) {
@@ -47,7 +47,7 @@ TEST(group, all_ranks_meet_again_and_again) {
 
 TEST(group, a_rank_that_throws_ends_the_run_with_its_own_words_while_others_wait_for_it) {
   Rendezvous rendezvous(3, long_patience);
-  Crew crew(3, watch(rendezvous));
+  Crew crew({0, 1, 2}, watch(rendezvous));
   const std::string heard = failure_of(crew, [&](int32_t rank) {
     if (rank == 1) throw std::runtime_error("out of memory");
     rendezvous.meet();
@@ -57,7 +57,7 @@ TEST(group, a_rank_that_throws_ends_the_run_with_its_own_words_while_others_wait
 
 TEST(group, bad_input_that_a_rank_finds_stays_bad_input) {
   Rendezvous rendezvous(2, long_patience);
-  Crew crew(2, watch(rendezvous));
+  Crew crew({0, 1}, watch(rendezvous));
   EXPECT_THROW(crew.run([&](int32_t rank) {
     if (rank == 0) throw InputError("tokens", "", "expected fewer");
     rendezvous.meet();
@@ -67,7 +67,7 @@ TEST(group, bad_input_that_a_rank_finds_stays_bad_input) {
 
 TEST(group, a_rank_that_never_comes_is_noticed_by_those_who_wait) {
   Rendezvous rendezvous(2, std::chrono::milliseconds(50));
-  Crew crew(2, watch(rendezvous));
+  Crew crew({0, 1}, watch(rendezvous));
   const std::string heard = failure_of(crew, [&](int32_t rank) {
     if (rank == 0) rendezvous.meet();
   });
@@ -76,7 +76,7 @@ TEST(group, a_rank_that_never_comes_is_noticed_by_those_who_wait) {
 
 TEST(group, a_run_without_end_is_ended_by_the_watch) {
   Rendezvous rendezvous(2, long_patience);
-  Crew crew(2, watch(rendezvous, std::chrono::milliseconds(50)));
+  Crew crew({0, 1}, watch(rendezvous, std::chrono::milliseconds(50)));
   const std::string heard = failure_of(crew, [&](int32_t rank) {
     if (rank == 0) rendezvous.meet();  // rank 1 is done and will not come
   });
@@ -85,7 +85,7 @@ TEST(group, a_run_without_end_is_ended_by_the_watch) {
 
 TEST(group, what_the_transport_finds_in_silence_ends_the_run) {
   Rendezvous rendezvous(2, long_patience);
-  Crew crew(2, {[] { throw GroupFailure("NCCL: remote process exited"); },
+  Crew crew({0, 1}, {[] { throw GroupFailure("NCCL: remote process exited"); },
                 [&] { rendezvous.fail("another rank failed"); }, long_patience});
   const std::string heard = failure_of(crew, [&](int32_t rank) {
     if (rank == 0) rendezvous.meet();

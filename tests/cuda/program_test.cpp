@@ -48,6 +48,8 @@ TEST(cuda_program, bad_options_are_refused_before_a_device_is_asked_for) {
   expect_refused(
       {"generate", "--model", checkpoint.path(), "--tokens", "1", "--eos", "3", "--ignore-eos"},
       "expected one of --eos and --ignore-eos");
+  expect_refused({"bench", "--random", "qwen3-8b", "--attention", "fast"},
+                 "--attention: expected one of engine, cudnn, got 'fast'");
   expect_refused({"check", "--suite", "slow"}, "--suite: expected one of quick, full, got 'slow'");
   expect_refused({"check", "--fault", "none"}, "--fault: expected one of window_off_by_one");
   expect_refused({"check", "--seed", "-1"}, "--seed");

@@ -1,0 +1,27 @@
+// World: the processes that mpirun started, one a rank; without it this one alone.
+#pragma once
+
+#include <cstdint>
+
+namespace orthros::cuda {
+
+// Only rank numbers and the first words of NCCL go through MPI; all else is NCCL's.
+struct World {
+  int32_t rank = 0;
+  int32_t size = 1;
+  int32_t on_host = 0;  // its number among the processes of its host
+};
+
+// Whether this build knows MPI.
+bool has_mpi();
+// Joins where mpirun started the process and the build knows MPI; throws std::runtime_error where
+// it does not know it, since every process would take itself for the only one. Once, before any
+// other.
+World join_world();
+const World& world();
+// Rank 0's bytes to all.
+void broadcast(void* data, int64_t bytes);
+// Ends the world: in order where status is 0, else by taking all other processes down.
+void leave_world(int status);
+
+}  // namespace orthros::cuda
