@@ -7,6 +7,7 @@
 #include "cuda/bench/ceilings.hpp"
 #include "cuda/bench/measure.hpp"
 #include "cuda/bench/record.hpp"
+#include "cuda/bench/sweep.hpp"
 #include "cuda/bench/targets.hpp"
 #include "cuda/cli/device_info.hpp"
 #include "cuda/cli/device_input.hpp"
@@ -31,6 +32,7 @@ constexpr const char* notes = R"(examples
   orthros-cuda bench --random qwen3-8b --arch transformer,orthros --input 8K --output 64 --batch 16
   orthros-cuda bench --random qwen3-8b --input 128K --output 128 --batch 2 --ceilings --ops --json
   orthros-cuda bench --random qwen3-8b --targets --json
+  orthros-cuda bench --random qwen3-8b --sweep h200-loads --out scenarios/measured/h200
   orthros-cuda bench --random qwen3-8b --arch orthros --input 256K --output 16 --gpus 2 --ops
 
 Prompts are random tokens. Times are medians of CUDA events after a warm-up.
@@ -39,6 +41,8 @@ Prompts are random tokens. Times are medians of CUDA events after a warm-up.
 --order: each linear layer of a decode step beside the fastest of cuBLASLt's, free to split k and to
   add up in any order, and what the step would save.
 --ops: each op's time, launched one by one, by the simulator's names; gate_up_proj has SwiGLU in it.
+--sweep: every load of a list in scenarios/measured/, in one process; writes OUT-runs.csv,
+  OUT-ops.csv and OUT-sweep.json (cuda/bench/sweep.hpp), which 'orthros-sim fit --runs' reads.
 --gpus N: --ops shows rank 0's, exchanges between the ranks among them.
 --attention cudnn: a Transformer's prompts attend through cuDNN 9, where it is installed: a baseline
   of time, whose outputs are not the engine's bits; how far from them is printed. The first of the
@@ -128,7 +132,8 @@ int run_bench(const cli::Arguments& arguments) {
       "no-prefill", "start the answer over a cache of random entries")(
       "ceilings", "measure ceilings in the same process")("ops", "time each op")(
       "order", "what one order of summation costs a decode step")(
-      "targets", "the table of targets")("json", "print JSON");
+      "targets", "the table of targets")("sweep", text("LOADS"), "run a list of loads")(
+      "out", text("PREFIX"), "where a sweep's files go")("json", "print JSON");
   add_gpu_options(options);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
@@ -144,6 +149,12 @@ int run_bench(const cli::Arguments& arguments) {
   const bool cudnn = cli::choice_option(*given, "attention", {"engine", "cudnn"}) == "cudnn";
   bench.order = cli::has_option(*given, "order");
   const bool json = cli::has_option(*given, "json");
+  if (const auto loads = cli::optional_text(*given, "sweep")) {
+    const Sweep sweep = load_sweep(*loads);
+    const std::string out = cli::text_option(*given, "out");
+    run_sweep(*given, sweep, require_device(), arguments, out);
+    return 0;
+  }
   const DeviceInfo device = require_device();
   const GpuRequest gpus = read_gpu_request(*given);
   BenchRecord record{device, arguments, {}, {}};
