@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "reference/spec/input_error.hpp"
+#include "sim/prefill_passes.hpp"
 
 namespace orthros {
 namespace {
@@ -15,10 +16,6 @@ void at_least(std::string_view field, int64_t least, int64_t value) {
   if (value < least) {
     throw InputError(field, "", fmt::format("expected at least {}, got {}", least, value));
   }
-}
-
-PrefillChunk whole_prefill(const CostRequest& request) {
-  return {request.batch, 0, request.input, true};
 }
 
 int64_t total_of(int128 total) {
@@ -69,9 +66,8 @@ CostPoint cost_point(const StepCost& cost, const Hardware& hardware, const CostR
   const int64_t steps = std::max<int64_t>(request.output - 1, 0);
   point.memory = memory_of(cost.model(), to, request.batch, request.input + steps);
   point.fits = point.memory.total <= hardware.memory_bytes;
-  const PrefillChunk prefill = whole_prefill(request);
   CostLatency& latency = point.latency;
-  latency.ttft_s = cost.seconds({&prefill, 1}, DecodeLoad{});
+  latency.ttft_s = cost.prefill_seconds(request.batch, request.input);
   const double decode_s = cost.uniform_decode_seconds(request.batch, request.input + 1, steps);
   latency.e2e_s = latency.ttft_s + decode_s;
   const auto batch = static_cast<double>(request.batch);
@@ -99,22 +95,55 @@ CostOp software(Stage stage, int64_t steps, double seconds) {
   return line;
 }
 
+// Adds the ops of `times` equal passes to the lines that those before left, in their order; their
+// seconds.
+double add_passes(const StepCost& cost, std::span<const Op> ops, int64_t times,
+                  std::vector<CostOp>& lines) {
+  const double stretch = cost.stretch(ops);
+  const auto known = static_cast<std::ptrdiff_t>(lines.size());
+  std::ptrdiff_t next = 0;
+  double kernels = 0.0;
+  for (const Op& op : ops) {
+    const auto same = [&](const CostOp& line) {
+      return line.op.name == op.name && line.op.kind == op.kind && line.op.count == op.count &&
+             line.op.n == op.n && line.op.k == op.k;
+    };
+    auto line = std::find_if(lines.begin() + next, lines.begin() + known, same);
+    if (line != lines.begin() + known) {
+      next = line - lines.begin() + 1;
+    } else {
+      lines.push_back({Stage::prefill, op, 0, 0, 0, 0.0,
+                       cost.timing().law(op, cost.deployment().gpus()).bound(op)});
+      line = lines.end() - 1;
+    }
+    const double seconds = static_cast<double>(times) * cost.op_seconds(op) * stretch;
+    const int128 launches = int128{op.count} * times;
+    line->count = total_of(line->count + launches);
+    line->flops = total_of(line->flops + launches * op.flops);
+    line->bytes = total_of(line->bytes + launches * op.bytes());
+    line->seconds += seconds;
+    kernels += seconds;
+  }
+  return kernels;
+}
+
 }  // namespace
 
 std::vector<CostOp> cost_ops(const StepCost& cost, const CostRequest& request) {
   std::vector<CostOp> lines;
   std::vector<Op> ops;
-  const PrefillChunk prefill = whole_prefill(request);
-  append_ops(cost.model(), cost.deployment(), {&prefill, 1}, DecodeLoad{}, ops);
   double kernels = 0.0;
-  for (const Op& op : ops) {
-    lines.push_back({Stage::prefill, op, op.count, total_of(int128{op.count} * op.flops),
-                     total_of(int128{op.count} * op.bytes()), cost.op_seconds(op),
-                     cost.timing().law(op, cost.deployment().gpus()).bound(op)});
-    kernels += lines.back().seconds;
-  }
-  const double rest = cost.seconds({&prefill, 1}, DecodeLoad{}) - kernels;
-  if (rest > 0.0) lines.push_back(software(Stage::prefill, 1, rest));
+  double prefill_s = 0.0;
+  int64_t passes = 0;
+  for_each_pass(request.batch, request.input, cost.pass_tokens(),
+                [&](std::span<const PrefillChunk> pass, int64_t times) {
+                  ops.clear();
+                  append_ops(cost.model(), cost.deployment(), pass, DecodeLoad{}, ops);
+                  kernels += add_passes(cost, ops, times, lines);
+                  prefill_s += static_cast<double>(times) * cost.seconds(pass, DecodeLoad{});
+                  passes += times;
+                });
+  if (prefill_s > kernels) lines.push_back(software(Stage::prefill, passes, prefill_s - kernels));
 
   // Decode ops keep their order from one stretch (between windows filling) to the next.
   const size_t first = lines.size();

@@ -83,6 +83,13 @@ bool alike(const Layer& a, const Layer& b) {
   return std::get<LinearMixer>(a.mixer) == std::get<LinearMixer>(b.mixer);
 }
 
+// Whether a last layer's rows that predict nothing may stop at their keys and values.
+bool can_be_dead(const Layer& layer, bool dual) {
+  if (dual) return true;
+  const auto* softmax = std::get_if<SoftmaxAttention>(&layer.mixer);
+  return softmax != nullptr && softmax->kv != KvSource::shared && !softmax->window;
+}
+
 void number_window(CountModel& model, LayerGroup& group, const ModelSpec& spec) {
   auto& windows = model.windows;
   const auto at = std::find(windows.begin(), windows.end(), group.window);
@@ -108,7 +115,8 @@ CountModel count_model(const ModelSpec& spec, CountOptions options) {
   std::vector<size_t> example;  // a layer of each group
   for (size_t i = 0; i < spec.layers.size(); ++i) {
     const Layer& layer = spec.layers[i];
-    const bool dead = options.skip_dead && model.dual && i + 1 == spec.layers.size();
+    const bool dead =
+        options.skip_dead && i + 1 == spec.layers.size() && can_be_dead(layer, model.dual);
     size_t g = 0;
     while (g < example.size() &&
            (model.groups[g].dead_base != dead || !alike(spec.layers[example[g]], layer))) {

@@ -49,9 +49,11 @@ int128 group_macs(const LayerGroup& group, bool dual, int64_t prefix, int64_t to
                   const OutputSet& outputs, RecurrentForm form, int64_t chunk) {
   using Kind = LayerGroup::Kind;
   int128 macs = int128{tokens} * group.base_row_macs;
-  if (dual || group.kind == Kind::shared_kv) macs += int128{outputs.count} * group.copy_row_macs;
+  if (dual || group.dead_base || group.kind == Kind::shared_kv) {
+    macs += int128{outputs.count} * group.copy_row_macs;
+  }
   const int128 per_pair = 2 * int128{group.query_width};  // QK and PV
-  if (group.kind == Kind::shared_kv || (group.kind == Kind::softmax && dual)) {
+  if (group.kind == Kind::shared_kv || (group.kind == Kind::softmax && (dual || group.dead_base))) {
     macs += per_pair * outputs.position_sum;
   }
   if (group.kind == Kind::softmax && !group.dead_base) {

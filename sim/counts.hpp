@@ -35,7 +35,7 @@ struct LayerGroup {
   Kind kind = Kind::softmax;
   int64_t layers = 0;
   int64_t ffn_width = 0;   // F
-  bool dead_base = false;  // only K and V (or the state) of the base stream are computed
+  bool dead_base = false;  // only K and V (or the state) of rows that predict nothing are computed
 
   // Softmax kinds.
   int64_t query_width = 0;  // a = Hq d
@@ -78,8 +78,9 @@ struct CountModel {
 };
 
 struct CountOptions {
-  // Leave out the last layer's dead base work under dual streams: all but K and V; for a linear
-  // layer its q, z and out projections and FFN. An engine may; the definition does not.
+  // Leave out the last layer's dead work. Two streams: all of the base stream but K and V; for a
+  // linear layer its q, z and out projections and FFN. One stream: all but K and V of positions
+  // that predict nothing, where the layer sees every key. An engine may; the definition does not.
   bool skip_dead = false;
 };
 

@@ -31,6 +31,7 @@ struct Op {
   int64_t sequences = 0;        // attention, recurrence
   int64_t rows = 0;             // attention: query positions
   int64_t pairs = 0;            // attention: visible (query, key) pairs
+  bool windowed = false;        // attention: through a window
   int64_t flops = 0;
   int64_t bytes_read = 0;
   int64_t bytes_written = 0;

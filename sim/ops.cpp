@@ -119,9 +119,15 @@ class Writer {
     }
   }
 
+  // Whether a group runs rows of its own at output positions: copies, cross layers, or what is left
+  // of a dead layer.
+  bool runs_outputs(const LayerGroup& group) const {
+    return model_.dual || group.dead_base || group.kind == LayerGroup::Kind::shared_kv;
+  }
+
   void softmax_layer(const LayerGroup& group) {
     const bool shared = group.kind == LayerGroup::Kind::shared_kv;
-    const int64_t copies = model_.dual || shared ? outputs_ : 0;
+    const int64_t copies = runs_outputs(group) ? outputs_ : 0;
     const int64_t base = shared || group.dead_base ? 0 : base_rows_;
     const int64_t rows = base + copies;
     const int64_t query = split(group.query_width + group.gate_width);
@@ -131,7 +137,9 @@ class Writer {
       gemm("q_proj", group.layers, rows, query, model_.hidden, int128{rows} * query * model_.hidden,
            0);
     } else {
-      gemm("qkv_proj", group.layers, base_rows_ + copies, query + 2 * kv, model_.hidden,
+      // One stream's predicting rows are among the base rows.
+      const int64_t projected = base_rows_ + (model_.dual ? copies : 0);
+      gemm("qkv_proj", group.layers, projected, query + 2 * kv, model_.hidden,
            (int128{rows} * query + 2 * int128{base_rows_} * kv) * model_.hidden, kv_written(group));
     }
     prefill_attention(group);
@@ -151,7 +159,9 @@ class Writer {
     const int64_t kv = kv_width(group);
     const int64_t parts = to_.sequence_parallel;
     Op base = make("attention", OpKind::prefill_attention, group.layers);
-    Op output = make("output_attention", OpKind::decode_attention, group.layers);
+    Op output = make(model_.dual || shared ? "output_attention" : "attention",
+                     OpKind::decode_attention, group.layers);
+    base.windowed = group.window_index >= 0;
     int128 pairs = 0, rows = 0, keys = 0, past_window = 0, hidden_pairs = 0, output_keys = 0;
     for (const PrefillChunk& chunk : prefill_) {
       const int128 n = chunk.sequences;
@@ -163,7 +173,7 @@ class Writer {
       hidden_pairs += n * (causal_pairs(chunk.prefix, chunk.tokens, no_window) -
                            causal_pairs(chunk.prefix, chunk.tokens, group.window));
       past_window += n * std::max<int64_t>(0, reach - std::max(chunk.prefix, group.window));
-      if (chunk.logits && (model_.dual || shared)) {
+      if (chunk.logits && runs_outputs(group)) {
         output.sequences += chunk.sequences;
         output_keys += n * reach;
       }
@@ -225,7 +235,7 @@ class Writer {
     const auto w = static_cast<size_t>(std::max(group.window_index, 0));
     const int64_t window_keys = windowed ? decode_.window_keys[w] : decode_.keys;
     const int64_t window_growth = windowed ? decode_.window_growth[w] : decode_.sequences;
-    const bool output = model_.dual || group.kind == LayerGroup::Kind::shared_kv;
+    const bool output = runs_outputs(group);
     const bool base = group.kind == LayerGroup::Kind::softmax && !group.dead_base;
     Op op = make(output && base ? "dual_attention" : "attention", OpKind::decode_attention,
                  group.layers);

@@ -10,21 +10,34 @@ std::optional<OpKind> op_kind_of(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+Law law_on(Law law, OpKind kind, const Hardware& hardware, int64_t weight_bytes) {
+  const bool fp8 = kind == OpKind::gemm && weight_bytes == 1;
+  const double bandwidth =
+      kind == OpKind::communication ? hardware.link_bandwidth : hardware.memory_bandwidth;
+  law.rate *= fp8 ? hardware.fp8_rate : hardware.bf16_rate;
+  law.bandwidth *= bandwidth;
+  for (MemoryTier& tier : law.tiers) tier.bandwidth *= bandwidth;
+  return law;
+}
+
+}  // namespace
+
 Timing timing_on(const Profile& profile, const Hardware& hardware, int64_t weight_bytes) {
   Timing timing;
   timing.step = profile.step;
   timing.largest_group = hardware.largest_group;
+  timing.pass_tokens = profile.pass_tokens;
+  for (const SpecialLaw& one : profile.special) {
+    timing.special.push_back(one);
+    timing.special.back().law = law_on(one.law, one.kind, hardware, weight_bytes);
+  }
   for (int i = 0; i < op_kinds; ++i) {
     const auto kind = static_cast<OpKind>(i);
     if (!profile.law(kind)) continue;
-    Law law = *profile.law(kind);
-    const bool link = kind == OpKind::communication;
-    const bool fp8 = kind == OpKind::gemm && weight_bytes == 1;
-    const double bandwidth = link ? hardware.link_bandwidth : hardware.memory_bandwidth;
-    law.rate *= fp8 ? hardware.fp8_rate : hardware.bf16_rate;
-    law.bandwidth *= bandwidth;
-    for (MemoryTier& tier : law.tiers) tier.bandwidth *= bandwidth;
-    if (link) {
+    Law law = law_on(*profile.law(kind), kind, hardware, weight_bytes);
+    if (kind == OpKind::communication) {
       // Software gets as large a part of the network's bandwidth as of the link's.
       timing.network = law;
       timing.network.bandwidth *= hardware.network_bandwidth / hardware.link_bandwidth;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/hardware.hpp"
 #include "sim/law.hpp"
@@ -32,6 +33,18 @@ struct ServingSoftware {
   double burst_share = 0.0;     // of measured requests that stood in the first synchronous burst
 };
 
+// A law for some ops of a kind, where software has another kernel for them.
+struct SpecialLaw {
+  OpKind kind = OpKind::gemm;
+  int64_t up_to_rows = 0;  // gemm: m up to this
+  bool windowed = false;   // prefill attention: through a window
+  Law law;
+
+  bool holds_for(const Op& op) const {
+    return op.kind == kind && (kind == OpKind::gemm ? op.m <= up_to_rows : op.windowed == windowed);
+  }
+};
+
 // Laws hold rates as fractions of the hardware's dense peak and bandwidths as fractions of its
 // memory's (communication: of its link's). A kind without a law takes no time.
 struct Profile {
@@ -40,6 +53,10 @@ struct Profile {
   std::string caveat;     // one line, printed with every result
   std::string fitted_on;  // hardware; empty: none
   std::array<std::optional<Law>, op_kinds> laws;
+  std::vector<SpecialLaw> special;  // the first that holds goes before its kind's law
+  // Prompts that are prefilled together take as many passes as they need, each with this many rows
+  // of theirs on a GPU; 0: one.
+  int64_t pass_tokens = 0;
   StepSoftware step;
   ServingSoftware serving;
   nlohmann::ordered_json provenance;  // where each number came from
@@ -59,6 +76,8 @@ void save_profile(const Profile& profile, const std::filesystem::path& path);
 // linear layers.
 struct Timing {
   std::array<Law, op_kinds> laws;
+  std::vector<SpecialLaw> special;
+  int64_t pass_tokens = 0;
   Law network;                // communication between shards on different hosts
   int64_t largest_group = 1;  // GPUs of a host
   StepSoftware step;
@@ -67,6 +86,9 @@ struct Timing {
   // On `gpus` GPUs in all: past a host's, shards speak over the network.
   const Law& law(const Op& op, int64_t gpus) const {
     if (op.between_shards && gpus > largest_group) return network;
+    for (const SpecialLaw& one : special) {
+      if (one.holds_for(op)) return one.law;
+    }
     return law(op.kind);
   }
 };

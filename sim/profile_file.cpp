@@ -52,6 +52,16 @@ ShapeFactor read_shape(const JsonFields& fields) {
   return shape;
 }
 
+Waves read_waves(const JsonFields& fields) {
+  Waves waves{fields.required_integer("tile_rows"), fields.required_integer("tile_columns"),
+              fields.required_integer("tiles_at_once"), non_negative(fields, "share")};
+  constexpr int64_t most = 1 << 20;
+  for (const int64_t size : {waves.tile_rows, waves.tile_columns, waves.tiles_at_once}) {
+    if (size < 1 || size > most) fields.fail("tile_rows", "expected sizes from 1 to 1048576");
+  }
+  return waves;
+}
+
 Law read_law(const JsonFields& fields) {
   Law law;
   law.launch_s = non_negative(fields, "launch_s");
@@ -62,6 +72,8 @@ Law read_law(const JsonFields& fields) {
   law.free_sequences = non_negative(fields, "free_sequences");
   law.window_overread = non_negative(fields, "window_overread");
   law.latency_s = non_negative(fields, "latency_s");
+  law.power = non_negative(fields, "power");
+  if (const auto waves = fields.object("waves")) law.waves = read_waves(*waves);
   if (law.overlap_loss > 1.0) fields.fail("overlap_loss", "expected 0 to 1");
   if (const nlohmann::json* tiers = fields.raw("tiers")) {
     if (!tiers->is_array()) fields.fail("tiers", "expected an array");
@@ -78,6 +90,28 @@ Law read_law(const JsonFields& fields) {
   }
   if (const auto shape = fields.object("shape")) law.shape = read_shape(*shape);
   return law;
+}
+
+std::vector<SpecialLaw> read_special(const JsonFields& fields) {
+  std::vector<SpecialLaw> special;
+  const nlohmann::json* list = fields.raw("special_laws");
+  if (list == nullptr) return special;
+  if (!list->is_array()) fields.fail("special_laws", "expected an array");
+  for (const nlohmann::json& entry : *list) {
+    const JsonFields one(entry, fields.file(), "special_laws[].");
+    const auto kind = op_kind_of(one.required_text("kind"));
+    if (!kind || (*kind != OpKind::gemm && *kind != OpKind::prefill_attention)) {
+      one.fail("kind", "expected gemm or prefill-attention");
+    }
+    const auto law = one.object("law");
+    if (!law) one.fail("law", "expected an object");
+    special.push_back({*kind, one.integer("up_to_rows").value_or(0),
+                       one.boolean("windowed").value_or(false), read_law(*law)});
+    if (*kind == OpKind::gemm && special.back().up_to_rows < 1) {
+      one.fail("up_to_rows", "expected at least 1");
+    }
+  }
+  return special;
 }
 
 }  // namespace
@@ -97,6 +131,14 @@ Profile load_profile(std::string_view name_or_path) {
     const auto kind = op_kind_of(name);
     if (!kind) fields.fail("laws." + name, "expected a kind of op such as gemm");
     profile.law(*kind) = read_law(JsonFields(law, path.string(), "laws." + name + "."));
+  }
+  profile.special = read_special(fields);
+  profile.pass_tokens = fields.integer("pass_tokens").value_or(0);
+  constexpr int64_t least_pass = 256;  // a point costs time for each pass
+  constexpr int64_t most_pass = int64_t{1} << 31;
+  if (profile.pass_tokens != 0 &&
+      (profile.pass_tokens < least_pass || profile.pass_tokens > most_pass)) {
+    fields.fail("pass_tokens", fmt::format("expected 0 or {} to {}", least_pass, most_pass));
   }
   if (const auto step = fields.object("step")) {
     profile.step = {non_negative(*step, "per_step_s"), non_negative(*step, "per_sequence_s"),
@@ -136,6 +178,13 @@ nlohmann::ordered_json to_json(const Law& law) {
   put("free_sequences", law.free_sequences);
   put("window_overread", law.window_overread);
   put("latency_s", law.latency_s);
+  put("power", law.power);
+  if (law.waves.tile_rows > 0) {
+    json["waves"] = {{"tile_rows", law.waves.tile_rows},
+                     {"tile_columns", law.waves.tile_columns},
+                     {"tiles_at_once", law.waves.tiles_at_once},
+                     {"share", law.waves.share}};
+  }
   if (!law.shape.terms.empty()) {
     auto& shape = json["shape"];
     shape["lowest_log2"] = law.shape.lowest;
@@ -157,6 +206,14 @@ nlohmann::ordered_json to_json(const Profile& profile) {
     const auto kind = static_cast<OpKind>(i);
     if (profile.law(kind)) json["laws"][std::string(name_of(kind))] = to_json(*profile.law(kind));
   }
+  for (const SpecialLaw& one : profile.special) {
+    nlohmann::ordered_json entry = {{"kind", std::string(name_of(one.kind))}};
+    if (one.kind == OpKind::gemm) entry["up_to_rows"] = one.up_to_rows;
+    if (one.kind != OpKind::gemm) entry["windowed"] = one.windowed;
+    entry["law"] = to_json(one.law);
+    json["special_laws"].push_back(std::move(entry));
+  }
+  if (profile.pass_tokens > 0) json["pass_tokens"] = profile.pass_tokens;
   const StepSoftware& step = profile.step;
   json["step"] = {{"per_step_s", step.per_step_s},
                   {"per_sequence_s", step.per_sequence_s},

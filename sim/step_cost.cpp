@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/prefill_passes.hpp"
+
 namespace orthros {
 namespace {
 
@@ -55,7 +57,28 @@ double StepCost::seconds(std::span<const PrefillChunk> prefill, const DecodeLoad
   append_ops(model_, deployment_, prefill, decode, ops);
   double total = software_seconds(prefill, decode);
   if (total == 0.0 && prefill.empty() && decode.sequences == 0) return 0.0;
-  for (const Op& op : ops) total += op_seconds(op);
+  double kernels = 0.0;
+  for (const Op& op : ops) kernels += op_seconds(op);
+  return total + (prefill.empty() ? kernels : kernels * stretch(ops));
+}
+
+double StepCost::stretch(std::span<const Op> ops) const {
+  double kernels = 0.0;
+  double drawn = 0.0;
+  for (const Op& op : ops) {
+    const double seconds = op_seconds(op);
+    kernels += seconds;
+    drawn += seconds * timing_.law(op, deployment_.gpus()).power;
+  }
+  return kernels > 0.0 ? std::max(1.0, drawn / kernels) : 1.0;
+}
+
+double StepCost::prefill_seconds(int64_t batch, int64_t input) const {
+  double total = 0.0;
+  for_each_pass(batch, input, pass_tokens(),
+                [&](std::span<const PrefillChunk> pass, int64_t times) {
+                  total += static_cast<double>(times) * seconds(pass, DecodeLoad{});
+                });
   return total;
 }
 

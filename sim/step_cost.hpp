@@ -22,6 +22,9 @@ class StepCost {
   // Every kernel in turn, plus the step's software cost. 0 for a step with nothing in it.
   double seconds(std::span<const PrefillChunk> prefill, const DecodeLoad& decode) const;
 
+  // `batch` prompts of `input` tokens, in passes where the profile has any.
+  double prefill_seconds(int64_t batch, int64_t input) const;
+
   // Decode alone: `steps` steps, the first at `load`, each later one with every context one longer.
   // Within load.steady_steps (else split there); a sum over pieces in which every kernel is affine
   // in the step, exact up to rounding.
@@ -33,7 +36,12 @@ class StepCost {
   // Decode of `batch` equal sequences at n, n+1, .. n+steps-1, split where windows fill.
   double uniform_decode_seconds(int64_t batch, int64_t n, int64_t steps) const;
 
+  // Of all prompts in a pass, over every GPU that shares a sequence; 0: one pass.
+  int64_t pass_tokens() const { return timing_.pass_tokens * deployment_.sequence_parallel; }
+
   double op_seconds(const Op& op) const;  // of all its `count` launches
+  // How much longer a step of these ops takes than they do, for power: at least 1.
+  double stretch(std::span<const Op> ops) const;
   double op_sum_seconds(const Op& op, int64_t steps) const;
 
   const CountModel& model() const { return model_; }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "reference/spec/architecture.hpp"
@@ -11,6 +12,7 @@
 #include "reference/spec/scenario_files.hpp"
 #include "sim/fit_kernels.hpp"
 #include "sim/fit_paper.hpp"
+#include "sim/fit_runs.hpp"
 #include "sim/fit_serving.hpp"
 
 namespace orthros {
@@ -72,6 +74,64 @@ std::vector<Figure> figure4_figures() {
          fmt::format("prefill speed-up at {} on {} GPU", request.input, to.sequence_parallel),
          profile.name, row.required_number("speedup"), ttft("transformer") / ttft("orthros"),
          fields.required_number("bound"), false});
+  }
+  return figures;
+}
+
+namespace {
+
+// Held-out rows of one sweep, bounded each, and their summaries.
+void add_runs(const JsonFields& entry, const std::filesystem::path& folder,
+              std::vector<Figure>& figures) {
+  const std::string file = entry.required_text("file");
+  const double worst = entry.required_number("worst");
+  const std::vector<MeasuredRun> runs = measured_runs(CsvTable::read(folder / file));
+  const Profile profile = load_profile(entry.required_text("profile"));
+  const ModelSpec spec = load_model_spec(entry.required_text("model"));
+  const auto predictions = predict_runs(runs, spec, profile, load_hardware(profile.fitted_on));
+  for (const RunPrediction& one : predictions) {
+    const MeasuredRun& run = *one.run;
+    if (!run.held_out) continue;
+    const std::string load = fmt::format("{} {} x {}/{}", run.arch, run.request.batch,
+                                         run.request.input, run.request.output);
+    if (run.e2e_s) {
+      figures.push_back(
+          {file, load + " end to end s", profile.name, run.e2e_s, one.latency.e2e_s, worst, false});
+    } else {
+      figures.push_back({file, load + " decode step s", profile.name, run.decode_step_s,
+                         *one.latency.decode_step_s, worst, false});
+    }
+  }
+  const RunErrors errors = run_errors(predictions, true);
+  // The bounds are for whole runs; their parts are shown.
+  const auto summarise = [&](const char* what, const std::vector<double>& all, bool bounded) {
+    double largest = 0.0;
+    for (const double error : all) largest = std::max(largest, std::abs(error));
+    const ErrorSummary summary = absolute_summary(all);
+    const auto add = [&](const char* which, double error, double bound) {
+      figures.push_back({file, fmt::format("{} {} error of {} held out", which, what, summary.rows),
+                         profile.name, std::nullopt, error,
+                         bounded ? std::optional(bound) : std::nullopt, false});
+    };
+    add("median", summary.median, entry.required_number("median"));
+    add("largest", largest, worst);
+  };
+  summarise("TTFT", errors.ttft, false);
+  summarise("decode step", errors.decode_step, false);
+  summarise("whole run", errors.whole, true);
+}
+
+}  // namespace
+
+std::vector<Figure> run_figures() {
+  const std::filesystem::path path = scenario_path("measured", "runs");
+  const nlohmann::json json = read_json_file(path);
+  const JsonFields fields(json, path.string());
+  const nlohmann::json* tables = fields.raw("tables");
+  if (tables == nullptr || !tables->is_array()) fields.fail("tables", "expected an array");
+  std::vector<Figure> figures;
+  for (const nlohmann::json& entry : *tables) {
+    add_runs(JsonFields(entry, path.string(), "tables[]."), path.parent_path(), figures);
   }
   return figures;
 }

@@ -32,6 +32,10 @@ std::vector<Figure> table4_figures(const PaperTable& table, const Profile& profi
 // Fig. 4: how many times faster Orthros prefills than the Transformer. Nothing in it is fitted.
 std::vector<Figure> figure4_figures();
 
+// Profiles against this project's own sweeps, by scenarios/measured/runs.json: each run that was
+// held out, then median and largest error of TTFT, decode steps and whole runs.
+std::vector<Figure> run_figures();
+
 // The shipped profiles against the measured tables that `folder` holds, by scenarios/measured/:
 // median and 90th percentile of the relative error of kernels, means of servers. A table that is
 // absent is an InputError.

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "cuda/bench/graph_timing.hpp"
 #include "cuda/kernels/attention.hpp"
 #include "cuda/kernels/weights.hpp"
 #include "cuda/layout/sizes.hpp"
@@ -15,38 +16,11 @@ namespace {
 constexpr int64_t tokens = 131072;
 constexpr int burst = 20;
 
-class Stream {
- public:
-  Stream() { ORTHROS_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { cudaStreamDestroy(stream_); }
-  operator cudaStream_t() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
-
 DeviceBuffer<bf16_bits> random_values(int64_t count, const char* name, cudaStream_t stream) {
   DeviceBuffer<bf16_bits> values(count);
   launch_draw_weights(CounterRandom(7, name), 0.0, 1.0, {0, 1, count, count, false}, values.data(),
                       stream);
   return values;
-}
-
-// Seconds of a graph that holds `record`'s launches: bursts of it, the median.
-double graph_seconds(const std::function<void()>& record, cudaStream_t stream) {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  ORTHROS_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  record();
-  ORTHROS_CUDA(cudaStreamEndCapture(stream, &graph));
-  ORTHROS_CUDA(cudaGraphInstantiate(&executable, graph, 0));
-  const double seconds =
-      burst_seconds([&] { ORTHROS_CUDA(cudaGraphLaunch(executable, stream)); }, burst, stream);
-  ORTHROS_CUDA(cudaGraphExecDestroy(executable));
-  ORTHROS_CUDA(cudaGraphDestroy(graph));
-  return seconds;
 }
 
 void add_window_attention(const ModelSpec& spec, double copy, std::vector<Target>& targets) {
@@ -135,7 +109,7 @@ void add_row_products(const DeviceModel& model, int64_t rows, double copy,
         [&] {
           for (const DeviceLayer& layer : model.layers) work(layer);
         },
-        stream);
+        burst, stream);
     targets.push_back(share_target(fmt::format("{}, {} rows", name, rows), one_layer / copy,
                                    seconds / layers, bound));
   };

@@ -10,24 +10,6 @@
 namespace orthros::cuda {
 namespace {
 
-std::vector<NextToken> next_tokens(const std::vector<Prediction>& predictions) {
-  std::vector<NextToken> next;
-  for (size_t i = 0; i < predictions.size(); ++i) {
-    next.push_back({static_cast<int64_t>(i), predictions[i].token});
-  }
-  return next;
-}
-
-// A load as short as it gets while every kernel of the long one runs.
-void warm_up(Runner& engine, const Load& load) {
-  Load brief = load;
-  brief.input = std::min(load.input, std::max<int64_t>(1, load.chunk / load.batch));
-  engine.reset();
-  const auto predictions = engine.prefill(random_prompts(engine.spec(), brief));
-  if (load.output > 1) engine.decode_greedily(next_tokens(predictions), 1);
-  engine.reset();
-}
-
 // Events between ops, read when all have happened.
 class OpClock {
  public:
@@ -64,6 +46,23 @@ class OpClock {
 };
 
 }  // namespace
+
+std::vector<NextToken> next_tokens(const std::vector<Prediction>& predictions) {
+  std::vector<NextToken> next;
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    next.push_back({static_cast<int64_t>(i), predictions[i].token});
+  }
+  return next;
+}
+
+void warm_up(Runner& engine, const Load& load) {
+  Load brief = load;
+  brief.input = std::min(load.input, std::max<int64_t>(1, load.chunk / load.batch));
+  engine.reset();
+  const auto predictions = engine.prefill(random_prompts(engine.spec(), brief));
+  if (load.output > 1) engine.decode_greedily(next_tokens(predictions), 1);
+  engine.reset();
+}
 
 std::vector<Prompt> random_prompts(const ModelSpec& spec, const Load& load) {
   const CounterRandom random(20261130, "prompts");
@@ -125,11 +124,14 @@ double decode_step_seconds(Runner& engine, int64_t batch, int64_t n, int64_t ste
   std::vector<NextToken> next;
   for (int64_t s = 0; s < batch; ++s) next.push_back({s, 1});
   std::vector<double> all;
-  constexpr int runs = 6;
-  for (int i = 0; i < runs; ++i) {
+  constexpr int most_runs = 6;
+  constexpr double enough_seconds = 0.3;  // long steps vary little
+  double spent = 0.0;
+  for (int i = 0; i < most_runs && (i < 3 || spent < enough_seconds); ++i) {
     const double seconds =
         seconds_of([&] { engine.decode_greedily(next, steps); }, engine.stream());
     if (i > 0) all.push_back(seconds / static_cast<double>(steps));
+    spent += seconds;
     for (int64_t s = 0; s < batch; ++s) engine.truncate(s, n - steps);
   }
   return median(all);

@@ -28,6 +28,12 @@ struct Measured {
 // Random prompts of the load's batch.
 std::vector<Prompt> random_prompts(const ModelSpec& spec, const Load& load);
 
+// Each sequence's first predicted token, to decode from.
+std::vector<NextToken> next_tokens(const std::vector<Prediction>& predictions);
+
+// Runs a load as short as it gets while every kernel of the long one runs; ends with a reset.
+void warm_up(Runner& engine, const Load& load);
+
 // Warms up, then runs the load `repeats` times (once where that takes long).
 Measured measure(Runner& engine, const Load& load, int repeats);
 

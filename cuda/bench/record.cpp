@@ -49,6 +49,19 @@ Json difference_json(const AttentionDifference& d) {
           {"other_s", d.other_s}};
 }
 
+Json order_json(const BenchResult& result) {
+  Json products = Json::array();
+  for (const OrderCost& cost : result.order) {
+    products.push_back({{"name", cost.name},
+                        {"rows", cost.rows},
+                        {"chain_s", cost.chain_s},
+                        {"any_s", cost.any_s},
+                        {"algorithm", cost.algorithm},
+                        {"splits", cost.splits}});
+  }
+  return {{"products", products}, {"saving_s", result.order_saving_s}};
+}
+
 // Tokens over seconds, null without seconds.
 Json rate(double tokens, double seconds) {
   return seconds > 0.0 ? Json(tokens / seconds) : Json();
@@ -85,6 +98,7 @@ Json result_json(const BenchResult& result) {
     json["ops"] = {{"prefill", ops_json(result.ops->prefill)},
                    {"decode", ops_json(result.ops->decode)}};
   }
+  if (!result.order.empty()) json["order"] = order_json(result);
   if (result.floors) json["ceilings"] = floors_json(*result.floors);
   return json;
 }
@@ -94,6 +108,17 @@ void print_ops(const char* stage, const std::vector<OpTime>& ops) {
     fmt::print("  {:<8} {:<18} {:>6} {:>12.3f} ms\n", stage, op.name, op.launches,
                1e3 * op.seconds);
   }
+}
+
+void print_order(const BenchResult& result) {
+  for (const OrderCost& cost : result.order) {
+    fmt::print(
+        "  {:<13} {:>12.2f} us in one order, {:.2f} in any (cuBLASLt {}, k in {}), {} rows\n",
+        cost.name, 1e6 * cost.chain_s, 1e6 * cost.any_s, cost.algorithm, cost.splits, cost.rows);
+  }
+  const double free_s = result.measured.decode_step - result.order_saving_s;
+  fmt::print("  the decode step is {:.3f} of one with these in any order\n",
+             result.measured.decode_step / free_s);
 }
 
 void print_result(const BenchResult& result) {
@@ -148,6 +173,7 @@ void print_result(const BenchResult& result) {
                  1e3 * floors.decode_step_s, floors.decode_step_s / m.decode_step);
     }
   }
+  if (!result.order.empty() && load.output > 1) print_order(result);
   if (result.ops) {
     print_ops("prefill", result.ops->prefill);
     print_ops("decode", result.ops->decode);

@@ -8,6 +8,7 @@
 #include "cuda/bench/attention_difference.hpp"
 #include "cuda/bench/ceilings.hpp"
 #include "cuda/bench/measure.hpp"
+#include "cuda/bench/order.hpp"
 #include "cuda/bench/timing.hpp"
 #include "cuda/cli/device_info.hpp"
 
@@ -19,6 +20,7 @@ struct BenchOptions {
   int repeats = 3;
   bool ceilings = false;
   bool ops = false;
+  bool order = false;
 };
 
 // Ceilings, and what the load would take at them.
@@ -45,6 +47,8 @@ struct BenchResult {
   std::optional<AttentionDifference> difference;
   std::optional<OpTimes> ops;
   std::optional<Floors> floors;
+  std::vector<OrderCost> order;  // of a decode step's rows
+  double order_saving_s = 0.0;   // of a decode step
 };
 
 // A figure beside what it is held against. `ratio` is measured / floor or floor / measured, as the

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cuda/bench/kernel_targets.hpp"
+#include "cuda/bench/order.hpp"
 #include "cuda/cli/device_input.hpp"
 #include "cuda/cudnn/cudnn_attention.hpp"
 #include "reference/cli/model_options.hpp"
@@ -129,7 +130,8 @@ void add_transformer_prefill(const DeviceModel& transformer, std::vector<Target>
   }
 }
 
-// Decode steps of both models, beside their bytes and each other: where doubled rows are free.
+// Decode steps of both models, beside their bytes, each other (where doubled rows are free) and
+// products in any order.
 void add_steps(const DeviceModel& model, const DeviceModel& transformer, double copy,
                std::vector<Target>& targets) {
   struct Bound {
@@ -139,6 +141,7 @@ void add_steps(const DeviceModel& model, const DeviceModel& transformer, double 
   };
   constexpr Bound bounds[] = {{2, long_prompt, 0.95}, {1, 8192, 0.85}, {16, 8192, 0.88}};
   constexpr double free_rows = 1.03;
+  constexpr double one_order = 1.03;
   const Peer peer;
   const auto add = [&](const std::vector<int64_t>& batches, int64_t keys) {
     const std::vector<double> both = step_seconds(model, batches, keys);
@@ -157,6 +160,9 @@ void add_steps(const DeviceModel& model, const DeviceModel& transformer, double 
       }
       targets.push_back(
           excess_target(name + ", over the Transformer's", single[i], both[i], free_rows));
+      const double saving = order_saving(model, order_costs(model, 2 * batch));
+      targets.push_back(excess_target(name + ", over one with its products in any order",
+                                      both[i] - saving, both[i], one_order));
     }
   };
   add({2}, long_prompt);

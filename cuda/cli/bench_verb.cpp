@@ -7,6 +7,7 @@
 #include "cuda/bench/ceilings.hpp"
 #include "cuda/bench/measure.hpp"
 #include "cuda/bench/record.hpp"
+#include "cuda/bench/sweep.hpp"
 #include "cuda/bench/targets.hpp"
 #include "cuda/cli/device_info.hpp"
 #include "cuda/cli/device_input.hpp"
@@ -32,12 +33,17 @@ constexpr const char* notes = R"(examples
   orthros-cuda bench --random qwen3-8b --arch transformer,orthros --input 8K --output 64 --batch 16
   orthros-cuda bench --random qwen3-8b --input 128K --output 128 --batch 2 --ceilings --ops --json
   orthros-cuda bench --random qwen3-8b --targets --json
+  orthros-cuda bench --random qwen3-8b --sweep h200-loads --out scenarios/measured/h200
   orthros-cuda bench --random qwen3-8b --arch orthros --input 256K --output 16 --gpus 2 --ops
 
 Prompts are random tokens. Times are medians of CUDA events after a warm-up.
 --ceilings: beside them, in the same process, the bandwidth of a large copy and each linear layer of
   a pass alone for a second, and how near the prefill and the decode step come to these.
+--order: each linear layer of a decode step beside the fastest of cuBLASLt's, free to split k and to
+  add up in any order, and what the step would save.
 --ops: each op's time, launched one by one, by the simulator's names; gate_up_proj has SwiGLU in it.
+--sweep: every load of a list in scenarios/measured/, in one process; writes OUT-runs.csv,
+  OUT-ops.csv and OUT-sweep.json (cuda/bench/sweep.hpp), which 'orthros-sim fit --runs' reads.
 --gpus N: --ops shows rank 0's, exchanges between the ranks among them.
 --attention cudnn: a Transformer's prompts attend through cuDNN 9, where it is installed: a baseline
   of time, whose outputs are not the engine's bits; how far from them is printed. The first of the
@@ -103,6 +109,12 @@ BenchResult bench_architecture(const cli::po::variables_map& given, const BenchO
           compare_attention(input.spec, *attention, std::min(load.chunk, load.input), load.input);
     }
   }
+  if (options.order) {
+    const DeviceModel model = load_on_device(input);
+    const int64_t streams = model.spec.streams == Streams::dual ? 2 : 1;
+    result.order = order_costs(model, streams * load.batch);
+    result.order_saving_s = order_saving(model, result.order);
+  }
   if (options.ceilings) result.floors = measure_floors(load_on_device(input), load, limits.kv);
   return result;
 }
@@ -122,7 +134,9 @@ int run_bench(const cli::Arguments& arguments) {
       "of a Transformer's prompts: engine or cudnn")(
       "no-prefill", "start the answer over a cache of random entries")(
       "ceilings", "measure ceilings in the same process")("ops", "time each op")(
-      "targets", "the table of targets")("json", "print JSON");
+      "order", "what one order of summation costs a decode step")(
+      "targets", "the table of targets")("sweep", text("LOADS"), "run a list of loads")(
+      "out", text("PREFIX"), "where a sweep's files go")("json", "print JSON");
   add_kv_options(options, false);
   add_gpu_options(options);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
@@ -138,7 +152,14 @@ int run_bench(const cli::Arguments& arguments) {
   bench.ceilings = cli::has_option(*given, "ceilings");
   bench.ops = cli::has_option(*given, "ops");
   const bool cudnn = cli::choice_option(*given, "attention", {"engine", "cudnn"}) == "cudnn";
+  bench.order = cli::has_option(*given, "order");
   const bool json = cli::has_option(*given, "json");
+  if (const auto loads = cli::optional_text(*given, "sweep")) {
+    const Sweep sweep = load_sweep(*loads);
+    const std::string out = cli::text_option(*given, "out");
+    run_sweep(*given, sweep, require_device(), arguments, out);
+    return 0;
+  }
   const DeviceInfo device = require_device();
   const GpuRequest gpus = read_gpu_request(*given);
   BenchRecord record{device, arguments, {}, {}};

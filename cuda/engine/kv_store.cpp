@@ -131,8 +131,22 @@ void KvStore::draw(cudaStream_t stream) {
                         memory.data() + first, stream);
   };
   if (keys_.bytes() >= 2 * keys_.size()) {
-    fill(keys_, "keys", 0, keys_.size());
-    fill(values_, "values", 0, values_.size());
+    // Drawing takes a second for 16 GB, so what was drawn is copied behind itself until all is
+    // full.
+    constexpr int64_t most_drawn = int64_t{1} << 25;
+    const auto fill_all = [&](const CacheMemory& memory, const char* name) {
+      int64_t done = std::min(most_drawn, memory.size());
+      fill(memory, name, 0, done);
+      while (done < memory.size()) {
+        const int64_t copied = std::min(done, memory.size() - done);
+        ORTHROS_CUDA(cudaMemcpyAsync(memory.data() + done, memory.data(),
+                                     static_cast<size_t>(copied) * sizeof(bf16_bits),
+                                     cudaMemcpyDeviceToDevice, stream));
+        done += copied;
+      }
+    };
+    fill_all(keys_, "keys");
+    fill_all(values_, "values");
     return;
   }
   for (size_t s = 0; s < held_.size(); ++s) {

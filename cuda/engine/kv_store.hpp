@@ -56,7 +56,8 @@ class KvStore {
   void unpack(int64_t layer, int64_t sequence, KeyRange range, const bf16_bits* packed,
               cudaStream_t stream);
 
-  // Every entry that has memory, written or not, random and about normal.
+  // Every entry that has memory, written or not, random and about normal; large caches repeat
+  // what was drawn.
   void draw(cudaStream_t stream);
   // NaN, of e4m3 entries 0x7f, in every entry of a sequence from `length` on that has memory.
   void poison(int64_t sequence, int64_t length, cudaStream_t stream);

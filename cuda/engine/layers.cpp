@@ -178,6 +178,7 @@ void Layers::place(size_t layer, Span rows, bool queries, bool keys, const Pass&
 Attention Layers::attention(size_t layer, cudaStream_t stream) const {
   int64_t window = mixer(layer).window.value_or(0);
   if (window > 0 && fault_ == EngineFault::window_off_by_one) ++window;
+  const Weight& output = model_.layers[layer].output;
   return {shape_,
           cache.seen(static_cast<int64_t>(layer)),
           buffers.q.data(),
@@ -186,7 +187,8 @@ Attention Layers::attention(size_t layer, cudaStream_t stream) const {
           buffers.attention_rows.data(),
           buffers.written.data(),
           window,
-          stream};
+          stream,
+          {output.data, output.out * output.stride}};
 }
 
 // o of all rows but, in the last layer, those that predict nothing.

@@ -14,10 +14,16 @@ constexpr int most_threads = 512;
 template <int Held>
 __global__ void add_norm_kernel(bf16_bits* x, const bf16_bits* y, Norm norm, int64_t stride,
                                 bf16_bits* n) {
-  begin_after_previous();
-  __shared__ float sums[most_threads];
   const int64_t groups = (norm.width + 7) / 8;
   const int threads = static_cast<int>(blockDim.x);
+  Eight gains[Held];  // no kernel ahead writes them: on their way while it ends
+#pragma unroll
+  for (int j = 0; j < Held; ++j) {
+    const int64_t group = threadIdx.x + int64_t{j} * threads;
+    gains[j] = n != nullptr && group < groups ? Eight::load(norm.gain + group * 8) : Eight::zeros();
+  }
+  begin_after_previous();
+  __shared__ float sums[most_threads];
   const int64_t row = blockIdx.x * stride;
   Eight values[Held];
 #pragma unroll
@@ -77,10 +83,9 @@ __global__ void add_norm_kernel(bf16_bits* x, const bf16_bits* y, Norm norm, int
   for (int j = 0; j < Held; ++j) {
     const int64_t group = threadIdx.x + int64_t{j} * threads;
     if (group >= groups) continue;
-    const Eight gain = Eight::load(norm.gain + group * 8);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const float stored = hopper::widen_bf16(gain.values[i]);
+      const float stored = hopper::widen_bf16(gains[j].values[i]);
       values[j].values[i] = hopper::round_bf16(
           hopper::normed(hopper::widen_bf16(values[j].values[i]), inverse,
                          norm.zero_centred ? hopper::add(1.0f, stored) : stored));

@@ -7,6 +7,12 @@
 
 namespace orthros::cuda {
 
+// Memory that the launch behind reads and none writes.
+struct FetchAhead {
+  const bf16_bits* data = nullptr;
+  int64_t count = 0;  // a multiple of 8
+};
+
 // What all attention launches share. Every row's own entry is in the cache already. Bits are those
 // of reference/hopper/attention_row.hpp: attend_base for a windowed row, attend_output otherwise.
 // Entries from a sequence's written length on may hold anything, NaN among it. Split and plain
@@ -21,6 +27,8 @@ struct Attention {
   const int64_t* written;  // device; entries written, by sequence slot
   int64_t window;          // keys a base row sees, itself included; 0: all
   cudaStream_t stream;
+  // Split attention brings it towards L2, each block a share once it has asked for its last keys.
+  FetchAhead ahead{};
 };
 
 // Base rows of prompts in a layer with a window of up to 128, width 128, groups 1, 2, 4, 8, 16, on

@@ -18,9 +18,25 @@ struct Head {
   float values[Held][8];
 };
 
+// A lane's groups of a head, or of a head's weights.
+template <int Held>
+struct Groups {
+  Eight groups[Held];
+
+  // From memory; zeros past the width, or without memory.
+  __device__ Groups(const bf16_bits* from, int64_t width, int lane, int team) {
+#pragma unroll
+    for (int j = 0; j < Held; ++j) {
+      const int64_t first = (lane + j * team) * int64_t{8};
+      groups[j] = from != nullptr && first < width ? Eight::load(from + first) : Eight::zeros();
+    }
+  }
+};
+
 // RMSNorm over a head by the tree of norm_order.hpp.
 template <int Held>
-__device__ void normalise(Head<Held>& head, const Norm& norm, int lane, int team) {
+__device__ void normalise(Head<Held>& head, const Norm& norm, const Groups<Held>& gain, int lane,
+                          int team) {
   float sums[Held];
 #pragma unroll
   for (int j = 0; j < Held; ++j) sums[j] = hopper::group_sum(head.values[j], 0, 8);
@@ -40,10 +56,9 @@ __device__ void normalise(Head<Held>& head, const Norm& norm, int lane, int team
   for (int j = 0; j < Held; ++j) {
     const int64_t first = (lane + j * team) * int64_t{8};
     if (first >= norm.width) continue;
-    const Eight gain = Eight::load(norm.gain + first);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const float stored = hopper::widen_bf16(gain.values[i]);
+      const float stored = hopper::widen_bf16(gain.groups[j].values[i]);
       head.values[j][i] = hopper::normed(head.values[j][i], inverse,
                                          norm.zero_centred ? hopper::add(1.0f, stored) : stored);
     }
@@ -51,18 +66,14 @@ __device__ void normalise(Head<Held>& head, const Norm& norm, int lane, int team
 }
 
 template <int Held>
-__device__ void scale(Head<Held>& head, const bf16_bits* alpha, const bf16_bits* beta,
-                      int64_t width, int lane, int team) {
+__device__ void scale(Head<Held>& head, const Groups<Held>& alpha, const Groups<Held>& beta) {
 #pragma unroll
   for (int j = 0; j < Held; ++j) {
-    const int64_t first = (lane + j * team) * int64_t{8};
-    if (first >= width) continue;
-    const Eight a = Eight::load(alpha + first);
-    const Eight b = Eight::load(beta + first);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      head.values[j][i] = hopper::scale_offset(hopper::widen_bf16(a.values[i]), head.values[j][i],
-                                               hopper::widen_bf16(b.values[i]));
+      head.values[j][i] =
+          hopper::scale_offset(hopper::widen_bf16(alpha.groups[j].values[i]), head.values[j][i],
+                               hopper::widen_bf16(beta.groups[j].values[i]));
     }
   }
 }
@@ -104,19 +115,17 @@ __device__ Head<Held> partners(const Head<Held>& head, int64_t half, int64_t wid
   return result;
 }
 
-// A head as it was projected.
+// Brings a lane's groups of a head's weights towards L2.
 template <int Held>
-struct Projected {
-  Eight groups[Held];
-
-  __device__ Projected(const bf16_bits* from, int64_t width, int lane, int team) {
+__device__ void fetch(const bf16_bits* from, int64_t width, int lane, int team) {
 #pragma unroll
-    for (int j = 0; j < Held; ++j) {
-      const int64_t first = (lane + j * team) * int64_t{8};
-      groups[j] = first < width ? Eight::load(from + first) : Eight::zeros();
+  for (int j = 0; j < Held; ++j) {
+    const int64_t first = (lane + j * team) * int64_t{8};
+    if (from != nullptr && first < width) {
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(from + first));
     }
   }
-};
+}
 
 // Eight bf16 values as e4m3 entries.
 __device__ void store_entries(const Eight& eight, float inverse_scale, uint8_t* to) {
@@ -136,15 +145,24 @@ __device__ void store_entries(const Eight& eight, float inverse_scale, uint8_t* 
 template <int Held, bool InLane>
 __global__ void __launch_bounds__(threads, 2)
     place_heads_kernel(HeadPlacement p, int heads, int share, int team) {
-  begin_after_previous();
-  extern __shared__ float shared[];
   const int64_t width = p.shape.width;
-  const int64_t half = p.rotary != nullptr ? p.rotary_width / 2 : 0;
   const int64_t item = (blockIdx.x * int64_t{threads} + threadIdx.x) / team;
   const int lane = static_cast<int>(threadIdx.x) % team;
   const bool active = item < p.count * share;  // inactive lanes take part in shuffles
   const int64_t row = active ? item / share : 0;
   const int query_heads = p.has_queries ? static_cast<int>(p.shape.query_heads) : 0;
+  int slot = active ? static_cast<int>(item % share) : 0;
+  // Weights, which no kernel ahead writes: on their way while it ends.
+  const Groups<Held> query_gain(p.query_norm.gain, width, lane, team);
+  const Groups<Held> key_gain(p.key_norm.gain, width, lane, team);
+  if (slot < query_heads) {
+    for (const bf16_bits* from : {p.alpha[0], p.alpha[1], p.beta[0], p.beta[1]}) {
+      if (from != nullptr) fetch<Held>(from + slot * width, width, lane, team);
+    }
+  }
+  begin_after_previous();
+  extern __shared__ float shared[];
+  const int64_t half = p.rotary != nullptr ? p.rotary_width / 2 : 0;
   const int kv_heads = static_cast<int>(p.shape.kv_heads);
   const Row place = p.rows[row];
   const bf16_bits* alpha = p.alpha[place.stream];
@@ -165,12 +183,11 @@ __global__ void __launch_bounds__(threads, 2)
       }
     }
   }
-  int slot = active ? static_cast<int>(item % share) : 0;
-  Projected<Held> next(projected + slot * width, width, lane, team);
+  Groups<Held> next(projected + slot * width, width, lane, team);
   for (; slot < heads; slot += share) {
-    const Projected<Held> now = next;
+    const Groups<Held> now = next;
     if (slot + share < heads) {
-      next = Projected<Held>(projected + (slot + share) * width, width, lane, team);
+      next = Groups<Held>(projected + (slot + share) * width, width, lane, team);
     }
     const bool query = slot < query_heads;
     const bool value = slot >= query_heads + kv_heads;
@@ -212,15 +229,17 @@ __global__ void __launch_bounds__(threads, 2)
       for (int i = 0; i < 8; ++i) head.values[j][i] = hopper::widen_bf16(now.groups[j].values[i]);
     }
     const bool scaled = query && alpha != nullptr;
-    if (scaled && p.scale_first) {
-      scale(head, alpha + slot * width, beta + slot * width, width, lane, team);
-    }
+    const Groups<Held> slopes(scaled ? alpha + slot * width : nullptr, width, lane, team);
+    const Groups<Held> offsets(scaled ? beta + slot * width : nullptr, width, lane, team);
+    if (scaled && p.scale_first) scale(head, slopes, offsets);
     // Every lane shuffles; values keep nothing of what comes out.
     const Norm& norm = query ? p.query_norm : p.key_norm;
-    if (norm.gain != nullptr) normalise(head, norm, lane, team);
-    if (scaled && !p.scale_first) {
-      scale(head, alpha + slot * width, beta + slot * width, width, lane, team);
+    if (norm.gain != nullptr) {
+      Groups<Held> gain = key_gain;
+      if (query) gain = query_gain;
+      normalise(head, norm, gain, lane, team);
     }
+    if (scaled && !p.scale_first) scale(head, slopes, offsets);
     if (half > 0) {
       const Head<Held> other = partners<Held, InLane>(head, half, width, lane, team, mine);
 #pragma unroll

@@ -194,6 +194,17 @@ __device__ void fetch_first_item(const Attention& call, const SplitWork& work,
   }
 }
 
+// A block's share of what the launch behind reads.
+__device__ void fetch_share(const FetchAhead& ahead) {
+  const int64_t groups = ahead.count / 8;
+  const int64_t first = groups * blockIdx.x / gridDim.x;
+  const int64_t end = groups * (blockIdx.x + 1) / gridDim.x;
+  if (first == end) return;
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(ahead.data + first * 8),
+               "r"(static_cast<uint32_t>((end - first) * 16))
+               : "memory");
+}
+
 template <int width, int tiles, class Entry>
 __global__ void __launch_bounds__(SplitShape<width, tiles, Entry>::threads,
                                   SplitShape<width, tiles, Entry>::blocks)
@@ -213,6 +224,7 @@ __global__ void __launch_bounds__(SplitShape<width, tiles, Entry>::threads,
   start_dependents();
   if (threadIdx.x >= worker_threads) {
     carry<width, tiles, Entry>(call, work, partials, shared_address(memory), barriers);
+    if (threadIdx.x == worker_threads) fetch_share(call.ahead);
   } else {
     work_on<width, tiles, Entry>(call, work, partials, memory, barriers);
   }

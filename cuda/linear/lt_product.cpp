@@ -1,4 +1,4 @@
-// LtProduct: products through cuBLASLt, with reductions across blocks forbidden.
+// LtProduct: products through cuBLASLt.
 #include "cuda/linear/lt_product.hpp"
 
 #include <string>
@@ -34,18 +34,16 @@ struct Layouts {
 // (reference/hopper/ARITHMETIC.md), at sizes where few results show it.
 bool in_order(const cublasLtMatmulAlgo_t& algorithm) {
   const int id = LtProduct::id(algorithm);
-  int32_t splits = 0;
   uint32_t reduction = 0;
-  ORTHROS_LT(cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM,
-                                                  &splits, sizeof splits, nullptr));
   ORTHROS_LT(cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
                                                   &reduction, sizeof reduction, nullptr));
-  return id != 13 && id != 16 && splits <= 1 && reduction == CUBLASLT_REDUCTION_SCHEME_NONE;
+  return id != 13 && id != 16 && LtProduct::splits(algorithm) <= 1 &&
+         reduction == CUBLASLT_REDUCTION_SCHEME_NONE;
 }
 
 }  // namespace
 
-LtProduct::LtProduct() : workspace_(workspace_bytes) {
+LtProduct::LtProduct(SumOrder order) : order_(order), workspace_(workspace_bytes) {
   ORTHROS_LT(cublasLtCreate(&handle_));
   ORTHROS_LT(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   const cublasOperation_t transposed = CUBLAS_OP_T;
@@ -55,7 +53,8 @@ LtProduct::LtProduct() : workspace_(workspace_bytes) {
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
     ORTHROS_LT(cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof value));
   };
-  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t{0});
+  const uint32_t reductions = order == SumOrder::any ? CUBLASLT_REDUCTION_SCHEME_MASK : 0;
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(workspace_bytes));
   for (const auto attribute :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -77,6 +76,13 @@ int LtProduct::id(const cublasLtMatmulAlgo_t& algorithm) {
   return id;
 }
 
+int LtProduct::splits(const cublasLtMatmulAlgo_t& algorithm) {
+  int32_t splits = 0;
+  ORTHROS_LT(cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM,
+                                                  &splits, sizeof splits, nullptr));
+  return splits;
+}
+
 std::vector<cublasLtMatmulAlgo_t> LtProduct::offered(const Weight& w, const Input& x,
                                                      int64_t y_stride, int most) const {
   Layouts layouts(w, x, y_stride);
@@ -90,9 +96,8 @@ std::vector<cublasLtMatmulAlgo_t> LtProduct::offered(const Weight& w, const Inpu
   std::vector<cublasLtMatmulAlgo_t> algorithms;
   for (int i = 0; i < count; ++i) {
     const auto& candidate = found[static_cast<size_t>(i)];
-    if (candidate.state == CUBLAS_STATUS_SUCCESS && in_order(candidate.algo)) {
-      algorithms.push_back(candidate.algo);
-    }
+    if (candidate.state != CUBLAS_STATUS_SUCCESS) continue;
+    if (order_ == SumOrder::any || in_order(candidate.algo)) algorithms.push_back(candidate.algo);
   }
   return algorithms;
 }

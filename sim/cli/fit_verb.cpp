@@ -1,13 +1,17 @@
 // orthros-sim fit: a profile from measured tables or from the paper's figures.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 
+#include "reference/spec/config.hpp"
 #include "reference/spec/input_error.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/verbs.hpp"
 #include "sim/fit_kernels.hpp"
 #include "sim/fit_paper.hpp"
+#include "sim/fit_runs.hpp"
 #include "sim/fit_serving.hpp"
 
 namespace orthros::cli {
@@ -15,6 +19,7 @@ namespace {
 
 constexpr const char* usage =
     "orthros-sim fit --table CSV --kind KIND [--base PROFILE] --out PROFILE.json | "
+    "fit --runs PREFIX [--model M] --hardware H --out PROFILE.json | "
     "fit --paper [--out PROFILE.json]";
 
 constexpr const char* notes =
@@ -30,7 +35,9 @@ damped, at most 24 numbers. Printed and written with it: median and 90th percent
                      them; each row is a closed loop of clients, simulated from event to event
 Columns: gemm m,n,k; attention batch,isl,step,window (0: full); all latency_ms.
 Outside the fitted range of shapes the factor stays at its edge: trust it less there.
---base: the profile whose other kinds are kept.
+--base: the profile whose other kinds are kept; by --runs, its communication and its words.
+--runs: a whole profile from a sweep of this project's engine ('orthros-cuda bench --sweep'): rows
+marked fit alone; what it says of the rows held out is printed and written.
 --paper: five numbers, by least squares on relative errors of every figure of Table 4's 128K / 128
 rows; the other rows are left for 'orthros-sim validate --paper'.
 )";
@@ -143,12 +150,71 @@ Profile fit_servers(const po::variables_map& given) {
   return profile;
 }
 
+nlohmann::ordered_json run_errors_json(const std::vector<double>& all) {
+  const ErrorSummary summary = absolute_summary(all);
+  double worst = 0.0;
+  for (const double error : all) worst = std::max(worst, std::abs(error));
+  return {{"rows", summary.rows}, {"median", summary.median}, {"worst", worst}};
+}
+
+// A sweep of the engine: PREFIX-runs.csv and PREFIX-ops.csv.
+Profile fit_sweep(const po::variables_map& given) {
+  const std::string prefix = text_option(given, "runs");
+  const CsvTable run_table = CsvTable::read(prefix + "-runs.csv");
+  const CsvTable op_table = CsvTable::read(prefix + "-ops.csv");
+  const std::vector<MeasuredRun> runs = measured_runs(run_table);
+  const ModelSpec spec = load_model_spec(text_option(given, "model"));
+  const Hardware hardware = load_hardware(text_option(given, "hardware"));
+  const RunFit fit = fit_runs(runs, measured_ops(op_table), spec, hardware);
+  Profile profile = fit.profile;
+  profile.provenance = nlohmann::ordered_json::array();
+  profile.caveat = "fitted to whole runs of one model";
+  if (const auto base_name = optional_text(given, "base")) {
+    // A sweep runs on one GPU: links stay as they are there.
+    const Profile base = load_profile(*base_name);
+    profile.law(OpKind::communication) = base.law(OpKind::communication);
+    profile.provenance = base.provenance;
+    profile.description = base.description;
+    profile.caveat = base.caveat;
+  }
+  profile.fitted_on = hardware.name;
+  profile.description = optional_text(given, "description").value_or(profile.description);
+  profile.caveat = optional_text(given, "caveat").value_or(profile.caveat);
+  const auto predictions = predict_runs(runs, spec, profile, hardware);
+  const auto errors = [&](bool held_out) -> nlohmann::ordered_json {
+    const RunErrors all = run_errors(predictions, held_out);
+    return {{"ttft", run_errors_json(all.ttft)},
+            {"decode_step", run_errors_json(all.decode_step)},
+            {"whole", run_errors_json(all.whole)}};
+  };
+  const auto name = [](const CsvTable& table) {
+    return std::filesystem::path(table.file()).filename().string();
+  };
+  record(profile, "runs",
+         {{"kind", "runs"},
+          {"from", name(run_table) + ", " + name(op_table) + ": rows marked fit"},
+          {"model", spec.name},
+          {"runs", fit.runs},
+          {"op_times", fit.op_times},
+          {"parameters", fit.parameters},
+          {"assumed",
+           "the shape of waves, bandwidth of large products, power of windowed "
+           "attention and of elementwise ops; the host between passes as measured"},
+          {"error_fitted", errors(false)},
+          {"error_held_out", errors(true)},
+          {"by", "orthros-sim fit --runs"}});
+  fmt::print(stderr, "{}\n", profile.provenance.dump(2));
+  return profile;
+}
+
 }  // namespace
 
 int run_fit(const Arguments& arguments) {
   po::options_description options("options");
   const auto text = [] { return po::value<std::string>(); };
   options.add_options()("table", text(), "measured rows, CSV")(
+      "runs", text(), "a sweep's PREFIX: PREFIX-runs.csv and PREFIX-ops.csv")(
+      "model", text()->default_value("qwen3-8b"), "what the sweep ran")(
       "kind", text(), "gemm, prefill-attention, decode-attention or serving")(
       "hardware", text()->default_value("h100-sxm"), "what the rows were measured on")(
       "heads", text()->default_value("32/8x128"), "heads of an attention table")(
@@ -159,10 +225,12 @@ int run_fit(const Arguments& arguments) {
   add_where_option(options);
   const auto given = parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
-  if ((has_option(*given, "paper")) == (has_option(*given, "table"))) {
-    throw InputError("fit", "", "expected one of --table and --paper");
-  }
-  if (has_option(*given, "paper")) {
+  const int sources =
+      has_option(*given, "paper") + has_option(*given, "table") + has_option(*given, "runs");
+  if (sources != 1) throw InputError("fit", "", "expected one of --table, --runs and --paper");
+  if (has_option(*given, "runs")) {
+    write_or_print(*given, fit_sweep(*given));
+  } else if (has_option(*given, "paper")) {
     write_or_print(*given, fit_paper_profile(load_paper_table()));
   } else if (text_option(*given, "kind") == "serving") {
     write_or_print(*given, fit_servers(*given));

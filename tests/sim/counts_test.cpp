@@ -265,6 +265,23 @@ TEST(sim_counts, skipping_dead_work_leaves_only_keys_and_values_of_the_last_base
   EXPECT_TRUE(macs(false) - macs(true) == dead);
 }
 
+TEST(sim_counts, one_streams_dead_work_is_all_but_keys_and_values_of_what_predicts_nothing) {
+  const int64_t input = 1000;
+  const auto macs = [&](const char* architecture, bool skip) {
+    const CountModel model = count_model(preset("qwen3-8b", architecture), {skip});
+    return std::pair(prefill_macs(model, input, RecurrentForm::chunkwise),
+                     decode_macs(model, input, 50));
+  };
+  const auto whole = macs("transformer", false);
+  const auto skipping = macs("transformer", true);
+  // The last layer's W_Q, W_O and FFN of all rows but one, and the pairs of those rows.
+  const int128 dead = (input - 1) * (int128{2} * 4096 * 4096 + int128{3} * 4096 * 12288) +
+                      2 * int128{4096} * causal_pairs(0, input - 1, no_window);
+  EXPECT_TRUE(whole.first - skipping.first == dead);
+  EXPECT_TRUE(whole.second == skipping.second);  // every row of a decode step predicts
+  EXPECT_TRUE(macs("swa", false) == macs("swa", true));
+}
+
 TEST(sim_counts, overflow_is_refused_by_name) {
   const CountModel model = count_model(preset("qwen3-8b", "transformer"));
   const int64_t longest = longest_sequence;
