@@ -154,6 +154,11 @@ int run_bench(const cli::Arguments& arguments) {
   const bool cudnn = cli::choice_option(*given, "attention", {"engine", "cudnn"}) == "cudnn";
   bench.order = cli::has_option(*given, "order");
   const bool json = cli::has_option(*given, "json");
+  for (const char* other : {"sweep", "targets"}) {
+    if (given->count(other) > 0 && bench.kv != KvFormat::bf16) {
+      throw InputError("--kv", "", fmt::format("expected bf16 beside --{}", other));
+    }
+  }
   if (const auto loads = cli::optional_text(*given, "sweep")) {
     const Sweep sweep = load_sweep(*loads);
     const std::string out = cli::text_option(*given, "out");

@@ -51,6 +51,8 @@ TEST(cuda_program, bad_options_are_refused_before_a_device_is_asked_for) {
   expect_refused(joined(run, {"--tokens", "1", "--kv", "fp8", "--kv-calibration", "1,500"}),
                  "--kv-calibration: expected token ids from 0 to 100");
   expect_refused({"bench", "--random", "qwen3-8b", "--kv", "fp4"}, "--kv: expected one of");
+  expect_refused({"bench", "--random", "qwen3-8b", "--kv", "fp8", "--targets"},
+                 "--kv: expected bf16 beside --targets");
   expect_refused({"check", "--kv", "e4m3"}, "--kv: expected one of");
   expect_refused({"generate", "--model", checkpoint.path()}, "--tokens: expected a value");
   expect_refused(
