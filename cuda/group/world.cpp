@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <stdexcept>
 #ifdef ORTHROS_MPI
+#define OMPI_SKIP_MPICXX 1  // the C interface alone
+#define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 #endif
 
