@@ -61,6 +61,7 @@ std::vector<Figure> figure4_figures() {
     const JsonFields row(entry, path.string(), "rows[].");
     Deployment to;
     to.sequence_parallel = row.required_integer("sequence_parallel");
+    to.left_context = LeftContext::receive;  // how shards were made is not told
     const CostRequest request{row.required_integer("input"), 1, 1};
     check_request(request);
     const auto ttft = [&](const char* architecture) {

@@ -57,6 +57,10 @@ std::string understood(const CostScenario& s) {
   if (s.deployment.gpus() > 1) {
     text += fmt::format(", {} GPUs (tensor {}, sequence {})", s.deployment.gpus(),
                         s.deployment.tensor_parallel, s.deployment.sequence_parallel);
+    const bool again =
+        std::any_of(s.results.begin(), s.results.end(),
+                    [](const CostResult& r) { return r.left_context == "recompute"; });
+    if (again) text += ", orthros' shards run their left context again";
     if (s.deployment.gpus() > s.hardware.largest_group) {
       text += fmt::format(", hosts of {}", s.hardware.largest_group);
     }
@@ -104,6 +108,7 @@ Json cost_json(const CostScenario& s) {
     entry["hardware"] = s.hardware.name;
     entry["profile"] = s.profile.name;
     entry["gpus"] = s.deployment.gpus();
+    entry["left_context"] = r.left_context.empty() ? Json(nullptr) : Json(r.left_context);
     entry["input"] = s.request.input;
     entry["output"] = s.request.output;
     entry["batch"] = s.request.batch;

@@ -9,6 +9,7 @@
 #include "sim/cli/training_mode.hpp"
 #include "sim/cli/verbs.hpp"
 #include "sim/report/cost_page.hpp"
+#include "sim/shards.hpp"
 
 namespace orthros::cli {
 namespace {
@@ -27,6 +28,13 @@ What a second is
   fitted on; on other hardware its rates are scaled by peak and bandwidth, which is a guess.
   A count of FLOPs overstates gains: windowed kernels run far below the dense peak.
   TTFT is when the whole batch has its first token. No queueing: that is what a server adds.
+Several GPUs
+  --sequence-parallel N: ops are those of the rank with most to do. Orthros' shards run their left
+  context again (the sum of w - 1, in whole splits of 512; the first shard is longer by so much), the
+  output rows run on every rank over the keys that it holds, and two exchanges a layer merge them;
+  so does a decode step. Other windows receive theirs. Full attention circulates keys and values
+  and has no decode step here; this project's engine keeps all of them on every GPU instead, which
+  the memory shown is not.
 Modes
   pretrain, finetune and rl count FLOPs alone: training is 3 x forward; fine-tuning predicts at
   answer + 1 positions, the end token's with them; rl adds the rollout's prefill and decode.
@@ -41,6 +49,11 @@ std::string warning_past_positions(const ModelSpec& spec, const CostRequest& req
   if (spec.max_positions <= 0 || length <= spec.max_positions) return "";
   return fmt::format("input + output = {} is past max_position_embeddings {}", length,
                      spec.max_positions);
+}
+
+std::string left_context_of(const StepCost& cost) {
+  if (cost.deployment().sequence_parallel == 1) return "";
+  return runs_left_context(cost.model(), cost.deployment()) ? "recompute" : "receive";
 }
 
 }  // namespace
@@ -87,7 +100,7 @@ int run_cost(const Arguments& arguments) {
                            scenario.profile, scenario.hardware);
     scenario.results.push_back({architecture.name, window_of(architecture.spec),
                                 cost_point(cost, scenario.hardware, scenario.request),
-                                cost_ops(cost, scenario.request)});
+                                cost_ops(cost, scenario.request), left_context_of(cost)});
   }
   const std::string past = warning_past_positions(spec, scenario.request);
   if (html) {

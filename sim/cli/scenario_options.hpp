@@ -14,7 +14,7 @@ namespace orthros::cli {
 
 // --model, --arch, --window.
 void add_model_options(po::options_description& options);
-// --hardware, --profile, --tensor-parallel, --sequence-parallel, --weights, --kv.
+// --hardware, --profile, --tensor-parallel, --sequence-parallel, --left-context, --weights, --kv.
 void add_hardware_options(po::options_description& options);
 // --json, --csv.
 void add_format_options(po::options_description& options);
@@ -40,6 +40,9 @@ ArchitectureModel architecture_named(const std::optional<std::string>& name, con
 // What reports call a model: its own name, or the text that found it.
 std::string model_name(const po::variables_map& given, const ModelSpec& spec);
 
+constexpr const char* left_context_help =
+    "shards of two windowed streams: recompute (run it again, as this project's engine does) or "
+    "receive (a window's keys and values of each layer)";
 Deployment deployment_of(const po::variables_map& given);
 
 // --where COLUMN=VALUE, repeatable: keeps the rows that read so.
