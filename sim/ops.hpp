@@ -21,7 +21,7 @@ struct Deployment {
   int64_t tensor_parallel = 1;    // heads and FFN split; KV heads fewer than ranks are replicated
   int64_t sequence_parallel = 1;  // positions of a sequence split into shards
   LeftContext left_context = LeftContext::recompute;
-  int64_t weight_bytes = 2;       // per element: 2 bf16, 1 fp8
+  int64_t weight_bytes = 2;  // per element: 2 bf16, 1 fp8
   int64_t kv_bytes = 2;
   int64_t activation_bytes = 2;
   int64_t state_bytes = 4;  // fp32 recurrent state

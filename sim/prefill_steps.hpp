@@ -11,15 +11,16 @@
 
 namespace orthros {
 
-// Calls `visit(deployment, pieces, times)` with the steps in which `batch` prompts of `input` tokens
-// are prefilled. Shards that run their left context again: the passes of the rank that runs most,
-// each as on a GPU alone, then one step in which every rank runs all prompts' output rows.
+// Calls `visit(deployment, pieces, times)` with the steps in which `batch` prompts of `input`
+// tokens are prefilled. Shards that run their left context again: the passes of the rank that runs
+// most, each as on a GPU alone, then one step in which every rank runs all prompts' output rows.
 template <class Visit>
 void for_each_prefill_step(const StepCost& cost, int64_t batch, int64_t input, const Visit& visit) {
   const Deployment& to = cost.deployment();
   if (!runs_left_context(cost.model(), to)) {
-    for_each_pass(batch, input, cost.pass_tokens(),
-                  [&](std::span<const PrefillChunk> pass, int64_t times) { visit(to, pass, times); });
+    for_each_pass(
+        batch, input, cost.pass_tokens(),
+        [&](std::span<const PrefillChunk> pass, int64_t times) { visit(to, pass, times); });
     return;
   }
   const ShardRun run = longest_run(input, to.sequence_parallel, *cost.model().reach);

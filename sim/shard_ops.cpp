@@ -52,12 +52,12 @@ void append_partial_merge(const CountModel& model, const Deployment& to, const L
 
 void require_decode_over_shards(const CountModel& model, const Deployment& to) {
   if (to.sequence_parallel == 1 || model.reach) return;
-  throw InputError("--sequence-parallel", "",
-                   fmt::format("expected a prefill alone (--output 1) over {} shards: a decode "
-                               "step over shards is costed for two streams over windowed softmax "
-                               "layers (orthros), not for {}",
-                               to.sequence_parallel,
-                               model.dual ? "layers without a window" : "one stream"));
+  throw InputError(
+      "--sequence-parallel", "",
+      fmt::format("expected a prefill alone (--output 1) over {} shards: a decode "
+                  "step over shards is costed for two streams over windowed softmax "
+                  "layers (orthros), not for {}",
+                  to.sequence_parallel, model.dual ? "layers without a window" : "one stream"));
 }
 
 }  // namespace orthros

@@ -159,9 +159,12 @@ double predicted_exchange(const StepCost& cost, const CostRequest& request, Stag
 void add_group_run(const JsonFields& run, const JsonFields& entry, const std::string& file,
                    std::vector<Figure>& figures) {
   if (run.required_text("command").find("--transport host") != std::string::npos) return;
-  const Profile profile = load_profile(entry.required_text("profile"));
-  const Hardware hardware = load_hardware(profile.fitted_on);
   const std::string arch = run.required_text("arch");
+  const std::string attention = run.text("attention").value_or("one order");
+  const auto through = entry.object("through");  // profiles, by what prompts attended through
+  const auto own = through ? through->text(attention.c_str()) : std::nullopt;
+  const Profile profile = load_profile(own ? *own : entry.required_text("profile"));
+  const Hardware hardware = load_hardware(profile.fitted_on);
   const CostRequest request{run.required_integer("input"), run.required_integer("output"),
                             run.required_integer("batch")};
   check_request(request);
@@ -170,8 +173,7 @@ void add_group_run(const JsonFields& run, const JsonFields& entry, const std::st
   const StepCost cost(run_model(load_model_spec(entry.required_text("model")), arch), to, profile,
                       hardware);
   const CostLatency latency = cost_point(cost, hardware, request).latency;
-  const std::string attention = run.text("attention").value_or("one order");
-  const bool comparable = arch == "orthros" || attention == "one order";
+  const bool comparable = own || attention == "one order";
   const std::string commit = run.required_text("commit").substr(0, 7);
   const auto add = [&](const std::string& what, double measured, double predicted, bool fitted) {
     Figure figure{file,
@@ -185,7 +187,7 @@ void add_group_run(const JsonFields& run, const JsonFields& entry, const std::st
     if (!fitted && comparable) figure.bound = entry.required_number("worst");
     figures.push_back(figure);
   };
-  add(comparable ? "TTFT s" : "TTFT s, measured through " + attention + ", predicted in one order",
+  add(comparable ? "TTFT s" : "TTFT s, measured through " + attention,
       run.required_number("ttft_s"), latency.ttft_s, false);
   if (const auto step = run.number("decode_step_s")) {
     add("decode step s", *step, *latency.decode_step_s, false);

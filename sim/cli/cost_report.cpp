@@ -57,9 +57,9 @@ std::string understood(const CostScenario& s) {
   if (s.deployment.gpus() > 1) {
     text += fmt::format(", {} GPUs (tensor {}, sequence {})", s.deployment.gpus(),
                         s.deployment.tensor_parallel, s.deployment.sequence_parallel);
-    const bool again =
-        std::any_of(s.results.begin(), s.results.end(),
-                    [](const CostResult& r) { return r.left_context == "recompute"; });
+    const bool again = std::any_of(s.results.begin(), s.results.end(), [](const CostResult& r) {
+      return r.left_context == "recompute";
+    });
     if (again) text += ", orthros' shards run their left context again";
     if (s.deployment.gpus() > s.hardware.largest_group) {
       text += fmt::format(", hosts of {}", s.hardware.largest_group);

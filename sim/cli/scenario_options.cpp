@@ -38,8 +38,8 @@ void add_hardware_options(po::options_description& options) {
       "profile", text("ideal"), "a preset of scenarios/profiles/ or a file")(
       "tensor-parallel", text("1"), "GPUs that split heads and FFN")(
       "sequence-parallel", text("1"), "GPUs that split the positions of a sequence into shards")(
-      "left-context", text("recompute"), left_context_help)(
-      "weights", text("bf16"), "bf16 or fp8")("kv", text("bf16"), "bf16 or fp8");
+      "left-context", text("recompute"), left_context_help)("weights", text("bf16"), "bf16 or fp8")(
+      "kv", text("bf16"), "bf16 or fp8");
 }
 
 void add_format_options(po::options_description& options) {
