@@ -155,13 +155,18 @@ class Writer {
     Op output = make(model_.dual || shared ? "output_attention" : "attention",
                      OpKind::decode_attention, group.layers);
     base.windowed = group.window_index >= 0;
-    int128 pairs = 0, rows = 0, keys = 0, past_window = 0, hidden_pairs = 0;
+    const bool in_order = to_.striped && keeps_whole_cache(group, to_);
+    int128 pairs = 0, most_pairs = 0, rows = 0, keys = 0, past_window = 0, hidden_pairs = 0;
     OutputKeys seen;
     for (const PrefillChunk& chunk : prefill_) {
       const int128 n = chunk.sequences;
       const int64_t reach = chunk.prefix + chunk.tokens;
       base.sequences += chunk.sequences;
       pairs += n * causal_pairs(chunk.prefix, chunk.tokens, group.window);
+      if (in_order) {
+        const int64_t last = ceil_div(chunk.tokens, parts);
+        most_pairs += n * causal_pairs(reach - last, last, group.window);
+      }
       rows += n * chunk.tokens;
       keys += n * (std::min(chunk.prefix, group.window - 1) + chunk.tokens);
       hidden_pairs += n * (causal_pairs(chunk.prefix, chunk.tokens, no_window) -
@@ -175,7 +180,7 @@ class Writer {
     }
     if (!shared && !group.dead_base && rows > 0) {
       base.rows = narrow((rows + parts - 1) / parts);
-      base.pairs = narrow((pairs + parts - 1) / parts);
+      base.pairs = narrow(most_pairs > 0 ? most_pairs : (pairs + parts - 1) / parts);
       base.flops = narrow(4 * int128{a} * base.pairs);
       const int128 rank_keys = (keys + parts - 1) / parts;
       base.bytes_read =
@@ -184,27 +189,32 @@ class Writer {
       base.overread_flops = narrow(4 * int128{a} * past_window / parts);
       base.overread_flops_most = narrow(4 * int128{a} * hidden_pairs / parts);
       ops_.push_back(base);
-      if (parts > 1) exchange(group, keys, base.sequences);
     }
+    const bool hands_on = keeps_whole_cache(group, to_) || !group.dead_base;
+    if (!shared && hands_on && rows > 0 && parts > 1) exchange(group, keys, rows, base.sequences);
     if (output.sequences > 0) {
       attend(output, group, seen, 0);
       ops_.push_back(output);
-      if (parts > 1) {
+      if (parts > 1 && !keeps_whole_cache(group, to_)) {
         append_partial_merge(model_, to_, group, output.sequences, seen, ops_);
       }
     }
   }
 
-  // Sequence parallelism: a window needs w-1 keys and values of the left neighbour, full attention
-  // circulates all of them.
-  void exchange(const LayerGroup& group, int128 keys, int64_t sequences) {
+  // Sequence parallelism: a window needs w-1 keys and values of the left neighbour; full attention
+  // hands those of a pass's rows to all, once (cuda/group/striped_engine.cpp), or circulates all.
+  void exchange(const LayerGroup& group, int128 keys, int128 rows, int64_t sequences) {
     const int64_t parts = to_.sequence_parallel;
     const bool windowed = group.window < no_window;
-    Op op = make(windowed ? "neighbour_kv" : "ring_kv", OpKind::communication, group.layers);
-    op.sequences = windowed ? 1 : parts - 1;
+    const bool once = keeps_whole_cache(group, to_);
+    Op op = make(windowed ? "neighbour_kv"
+                 : once   ? "share_kv"
+                          : "ring_kv",
+                 OpKind::communication, group.layers);
+    op.sequences = windowed || once ? 1 : parts - 1;
     op.between_shards = true;
-    const int128 moved =
-        windowed ? int128{sequences} * (group.window - 1) : keys * (parts - 1) / parts;
+    const int128 moved = windowed ? int128{sequences} * (group.window - 1)
+                                  : (once ? rows : keys) * (parts - 1) / parts;
     op.bytes_written = narrow(moved * 2 * kv_width(group) * to_.kv_bytes);
     ops_.push_back(op);
   }
@@ -213,7 +223,7 @@ class Writer {
   // `more_pairs` of (query, key) beside those, whose keys are among them.
   void attend(Op& op, const LayerGroup& group, const OutputKeys& seen, int128 more_pairs) const {
     const int128 a = split(group.query_width);
-    const int128 parts = to_.sequence_parallel;
+    const int128 parts = keeps_whole_cache(group, to_) ? 1 : to_.sequence_parallel;
     const int128 key_bytes = int128{2} * kv_width(group) * to_.kv_bytes;
     const int128 held = seen.held(model_, to_);
     const int128 growth = seen.held_growth(model_, to_);

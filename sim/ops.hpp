@@ -11,9 +11,11 @@
 
 namespace orthros {
 
-// Where the shards of a two-stream model get the keys and values of what stands left of them: each
-// runs its left context again, as this project's engine does, or receives a window's of each layer.
-// One stream's shards receive, whatever is asked.
+// What shards do for the keys and values of what stands left of them. recompute, as this project's
+// engine does: each shard of two windowed streams runs its left context again, and full attention
+// hands every pass's keys to all ranks, which keep them all. receive: a shard gets a window's of
+// each layer, and full attention circulates all keys in every pass, so that each rank keeps its own
+// alone. One windowed stream's shards receive, whatever is asked.
 enum class LeftContext { recompute, receive };
 
 // How a model is laid out over GPUs and stored. Sizes of ops are per GPU.
@@ -21,6 +23,9 @@ struct Deployment {
   int64_t tensor_parallel = 1;    // heads and FFN split; KV heads fewer than ranks are replicated
   int64_t sequence_parallel = 1;  // positions of a sequence split into shards
   LeftContext left_context = LeftContext::recompute;
+  // Whether ranks that keep the whole cache take a pass's rows in order, so that the last one's see
+  // most keys; else rows are dealt out so that all see equally many.
+  bool striped = false;
   int64_t weight_bytes = 2;  // per element: 2 bf16, 1 fp8
   int64_t kv_bytes = 2;
   int64_t activation_bytes = 2;

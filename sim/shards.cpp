@@ -34,6 +34,11 @@ bool runs_left_context(const CountModel& model, const Deployment& deployment) {
          model.reach.has_value();
 }
 
+bool keeps_whole_cache(const LayerGroup& group, const Deployment& deployment) {
+  return deployment.sequence_parallel > 1 && deployment.left_context == LeftContext::recompute &&
+         group.kind == LayerGroup::Kind::softmax && group.window == no_window;
+}
+
 int128 shard_share(const CountModel& model, const Deployment& deployment, int128 n,
                    int128 within_reach) {
   if (!runs_left_context(model, deployment)) return n;

@@ -1,6 +1,8 @@
 // orthros-sim cost: FLOPs, memory and latency of one batch, by architecture.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reference/spec/config.hpp"
 #include "reference/spec/input_error.hpp"
 #include "sim/cli/cost_report.hpp"
@@ -32,9 +34,9 @@ Several GPUs
   --sequence-parallel N: ops are those of the rank with most to do. Orthros' shards run their left
   context again (the sum of w - 1, in whole splits of 512; the first shard is longer by so much), the
   output rows run on every rank over the keys that it holds, and two exchanges a layer merge them;
-  so does a decode step. Other windows receive theirs. Full attention circulates keys and values
-  and has no decode step here; this project's engine keeps all of them on every GPU instead, which
-  the memory shown is not.
+  so does a decode step. Full attention hands each pass's keys to all ranks, which keep the whole
+  cache; it has no decode step here. One stream's windows receive their left context.
+  --left-context receive: Orthros' do too, and full attention circulates its keys in every pass.
 Modes
   pretrain, finetune and rl count FLOPs alone: training is 3 x forward; fine-tuning predicts at
   answer + 1 positions, the end token's with them; rl adds the rollout's prefill and decode.
@@ -52,8 +54,14 @@ std::string warning_past_positions(const ModelSpec& spec, const CostRequest& req
 }
 
 std::string left_context_of(const StepCost& cost) {
-  if (cost.deployment().sequence_parallel == 1) return "";
-  return runs_left_context(cost.model(), cost.deployment()) ? "recompute" : "receive";
+  const Deployment& to = cost.deployment();
+  if (to.sequence_parallel == 1) return "";
+  if (runs_left_context(cost.model(), to)) return "recompute";
+  const auto& groups = cost.model().groups;
+  const bool whole = std::any_of(groups.begin(), groups.end(), [&](const LayerGroup& group) {
+    return keeps_whole_cache(group, to);
+  });
+  return whole ? "keep" : "receive";
 }
 
 }  // namespace

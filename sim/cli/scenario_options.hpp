@@ -41,8 +41,9 @@ ArchitectureModel architecture_named(const std::optional<std::string>& name, con
 std::string model_name(const po::variables_map& given, const ModelSpec& spec);
 
 constexpr const char* left_context_help =
-    "shards of two windowed streams: recompute (run it again, as this project's engine does) or "
-    "receive (a window's keys and values of each layer)";
+    "recompute (as this project's engine: shards of two windowed streams run it again, full "
+    "attention's ranks keep everything) or receive (a window's keys of each layer; full attention "
+    "circulates all)";
 Deployment deployment_of(const po::variables_map& given);
 
 // --where COLUMN=VALUE, repeatable: keeps the rows that read so.

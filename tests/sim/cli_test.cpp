@@ -156,7 +156,9 @@ TEST(sim_cli, cost_says_what_shards_do_with_their_left_context) {
   };
   EXPECT_EQ(said("orthros --sequence-parallel 2"), "recompute");
   EXPECT_EQ(said("orthros --sequence-parallel 2 --left-context receive"), "receive");
-  EXPECT_EQ(said("transformer --sequence-parallel 2"), "receive");
+  EXPECT_EQ(said("transformer --sequence-parallel 2"), "keep");
+  EXPECT_EQ(said("transformer --sequence-parallel 2 --left-context receive"), "receive");
+  EXPECT_EQ(said("swa --sequence-parallel 2"), "receive");
   EXPECT_TRUE(said("orthros").is_null());
 }
 

@@ -77,6 +77,36 @@ TEST(sim_shards, a_rank_holds_its_left_context_too) {
   EXPECT_EQ(memory_of(model, over(8), 1, 1000).kv, 1000 * 147'456LL);
 }
 
+TEST(sim_shards, full_attention_hands_each_key_round_once_or_circulates_all_in_every_pass) {
+  const CountModel model = count_model(preset("qwen3-8b", "transformer"));
+  EXPECT_EQ(memory_of(model, over(2), 1, 262'144).kv, 262'144 * 147'456LL);
+  EXPECT_EQ(memory_of(model, over(2, LeftContext::receive), 1, 262'144).kv, 131'072 * 147'456LL);
+  const auto moved = [](LeftContext left_context, const char* name) {
+    int64_t bytes = 0;
+    for (const CostOp& line :
+         cost_ops(engine_cost(over(2, left_context), "transformer"), {65'536, 1, 1})) {
+      if (line.op.name == name) bytes += line.bytes;
+    }
+    return bytes;
+  };
+  // A rank of two hands on its half of 65536 tokens, 4096 bytes each of 36 layers, or, in passes of
+  // 2 x 8192, half of 16384, 32768, 49152 and 65536 of the 35 whose base rows attend.
+  EXPECT_EQ(moved(LeftContext::recompute, "share_kv"), 36 * 32'768 * 4096LL);
+  EXPECT_EQ(moved(LeftContext::receive, "ring_kv"), 35 * 81'920 * 4096LL);
+}
+
+TEST(sim_shards, the_last_rank_of_a_round_sees_the_most_keys) {
+  // Rounds of 2 x 8192 rows over 32768: the second rank's rows see 8192 to 16384 keys, then 24576
+  // to 32768; 35 layers, since the last one's rows but one are dead, which sees all.
+  const int128 pairs = causal_pairs(8192, 8192, no_window) + causal_pairs(24'576, 8192, no_window);
+  EXPECT_EQ(static_cast<int64_t>(pairs), 2 * (8192LL * 8193 / 2) + 8192LL * (8192 + 24'576));
+  int64_t flops = 0;
+  for (const CostOp& line : cost_ops(engine_cost(over(2), "transformer"), {32'768, 1, 1})) {
+    if (line.op.name == "attention") flops += line.flops;
+  }
+  EXPECT_EQ(flops, 4 * 4096 * (35 * static_cast<int64_t>(pairs) + 32'768));
+}
+
 std::map<std::string_view, Op> decode_ops(const Deployment& to, int64_t n) {
   const CountModel model = count_model(preset("qwen3-8b", "orthros"));
   std::vector<Op> ops;
