@@ -20,33 +20,32 @@ Op transfer(std::string_view name, const LayerGroup& group) {
 
 void append_partial_merge(const CountModel& model, const Deployment& to, const LayerGroup& group,
                           int64_t outputs, const OutputKeys& seen, std::vector<Op>& ops) {
-  const auto of_rank = [&](int64_t size) {
-    return (size + to.tensor_parallel - 1) / to.tensor_parallel;
-  };
+  const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   const int128 parts = to.sequence_parallel;
-  const int128 width = of_rank(group.query_width);
+  const int64_t heads = ceil_div(group.query_heads, to.tensor_parallel);
+  const int64_t slice = ceil_div(heads, to.sequence_parallel);  // the largest
+  const int64_t width = group.query_width / group.query_heads;
   constexpr int64_t fp32 = 4;
-  const int128 partial = fp32 * (width + 2 * of_rank(group.query_heads));  // a split's, all heads
-  const int128 merged = int128{outputs} * width * to.activation_bytes;
+  const int128 partial = int128{slice} * (width + 2) * fp32;  // a split's, of the slice
+  const int128 merged = int128{outputs} * slice * width * to.activation_bytes;
 
   Op gather = transfer("exchange_partials", group);
-  const int128 sent = partial * (parts - 1);
-  const int128 pieces = parts * parts * split_keys;
-  gather.bytes_written = narrow(sent * seen.held(model, to) / pieces);
-  gather.bytes_growth = narrow(sent * seen.held_growth(model, to) / pieces);
+  const int128 received = partial * (parts - 1);
+  gather.bytes_written = narrow(received * seen.held(model, to) / (parts * split_keys));
+  gather.bytes_growth = narrow(received * seen.held_growth(model, to) / (parts * split_keys));
   ops.push_back(gather);
 
   Op fold;
   fold.name = "merge_partials";
   fold.kind = OpKind::elementwise;
   fold.count = group.layers;
-  fold.bytes_read = narrow(partial * seen.keys / (parts * split_keys));
-  fold.bytes_written = narrow(merged / parts);
-  fold.bytes_growth = narrow(partial * seen.growth / (parts * split_keys));
+  fold.bytes_read = narrow(partial * seen.keys / split_keys);
+  fold.bytes_written = narrow(merged);
+  fold.bytes_growth = narrow(partial * seen.growth / split_keys);
   ops.push_back(fold);
 
   Op spread = transfer("exchange_heads", group);
-  spread.bytes_written = narrow(merged * (parts - 1) / parts);
+  spread.bytes_written = narrow(merged * (parts - 1));
   ops.push_back(spread);
 }
 

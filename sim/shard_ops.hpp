@@ -29,7 +29,8 @@ struct OutputKeys {
 // largest score and the sum in fp32: exchange_partials), folds all splits of its own slice
 // (merge_partials) and hands that round (exchange_heads). The engine times both transfers as
 // "exchange", the fold as "output_attention". A transfer to all others has one latency.
-// exchange_partials: outputs Hq (P - 1) / P x held / 512 x (d + 2) x 4 bytes out of a rank of P.
+// Bytes are what comes into the rank with the largest slice and goes out of it, s = ceil(Hq / P)
+// heads of P ranks: s (P - 1) x held / 512 x (d + 2) x 4, and outputs x s d (P - 1) merged.
 void append_partial_merge(const CountModel& model, const Deployment& deployment,
                           const LayerGroup& group, int64_t outputs, const OutputKeys& seen,
                           std::vector<Op>& ops);

@@ -132,6 +132,9 @@ TEST(sim_shards, a_decode_step_reads_its_share_and_hands_on_partials_as_worked_b
   // Over eight, 7 / 8 of the heads go to others: (262145 + 7 x 4572) / 8 = 36768.625 keys,
   // / 512 x 28 x 520 = 1045607.8.
   EXPECT_EQ(decode_ops(over(8), 262'145)["exchange_partials"].bytes(), 1'045'607);
+  // More ranks than heads: whoever folds a head receives it from 63 others,
+  // 63 x (262145 + 63 x 4572) / 64 / 512 x 520 = 550046 bytes.
+  EXPECT_EQ(decode_ops(over(64), 262'145)["exchange_partials"].bytes(), 550'046);
   // One GPU exchanges nothing, and weights are read by every rank.
   auto alone = decode_ops({}, 262'145);
   EXPECT_FALSE(alone.contains("exchange_partials"));
