@@ -182,7 +182,7 @@ class Writer {
       base.rows = narrow((rows + parts - 1) / parts);
       base.pairs = narrow(most_pairs > 0 ? most_pairs : (pairs + parts - 1) / parts);
       base.flops = narrow(4 * int128{a} * base.pairs);
-      const int128 rank_keys = (keys + parts - 1) / parts;
+      const int128 rank_keys = keeps_whole_cache(group, to_) ? keys : (keys + parts - 1) / parts;
       base.bytes_read =
           narrow(int128{base.rows} * a * to_.activation_bytes + rank_keys * 2 * kv * to_.kv_bytes);
       base.bytes_written = narrow(int128{base.rows} * a * to_.activation_bytes);
