@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "reference/spec/input_error.hpp"
-#include "sim/prefill_passes.hpp"
+#include "sim/prefill_steps.hpp"
 
 namespace orthros {
 namespace {
@@ -135,14 +135,15 @@ std::vector<CostOp> cost_ops(const StepCost& cost, const CostRequest& request) {
   double kernels = 0.0;
   double prefill_s = 0.0;
   int64_t passes = 0;
-  for_each_pass(request.batch, request.input, cost.pass_tokens(),
-                [&](std::span<const PrefillChunk> pass, int64_t times) {
-                  ops.clear();
-                  append_ops(cost.model(), cost.deployment(), pass, DecodeLoad{}, ops);
-                  kernels += add_passes(cost, ops, times, lines);
-                  prefill_s += static_cast<double>(times) * cost.seconds(pass, DecodeLoad{});
-                  passes += times;
-                });
+  for_each_prefill_step(
+      cost, request.batch, request.input,
+      [&](const Deployment& to, std::span<const PrefillChunk> pass, int64_t times) {
+        ops.clear();
+        append_ops(cost.model(), to, pass, DecodeLoad{}, ops);
+        kernels += add_passes(cost, ops, times, lines);
+        prefill_s += static_cast<double>(times) * cost.seconds(to, pass, DecodeLoad{});
+        passes += times;
+      });
   if (prefill_s > kernels) lines.push_back(software(Stage::prefill, passes, prefill_s - kernels));
 
   // Decode ops keep their order from one stretch (between windows filling) to the next.

@@ -95,11 +95,26 @@ void number_window(CountModel& model, LayerGroup& group, const ModelSpec& spec) 
   const auto at = std::find(windows.begin(), windows.end(), group.window);
   group.window_index = static_cast<int>(at - windows.begin());
   if (at != windows.end()) return;
-  if (windows.size() == most_windows) {
+  if (windows.size() + 1 == most_windows) {
     throw InputError(spec.source.empty() ? spec.name : spec.source, "sliding_window",
                      "expected at most 4 different windows in one model");
   }
   windows.push_back(group.window);
+}
+
+// The reach stands among the windows, so that a decode load counts min(n, reach) as it does others.
+void set_reach(CountModel& model) {
+  if (!model.dual) return;
+  int64_t reach = 0;
+  for (const LayerGroup& group : model.groups) {
+    if (group.kind != LayerGroup::Kind::softmax || group.window == no_window) return;
+    reach += group.layers * (group.window - 1);
+  }
+  model.reach = reach;
+  auto& windows = model.windows;
+  const auto at = std::find(windows.begin(), windows.end(), reach);
+  model.reach_index = static_cast<int>(at - windows.begin());
+  if (at == windows.end()) windows.push_back(reach);
 }
 
 }  // namespace
@@ -135,6 +150,7 @@ CountModel count_model(const ModelSpec& spec, CountOptions options) {
       model.shared_kv_width = model.groups[g].kv_width;
     }
   }
+  set_reach(model);
   int128 row_macs = 2 * int128{spec.vocab} * spec.hidden;
   for (const LayerGroup& group : model.groups) {
     row_macs += int128{group.layers} * (int128{group.base_row_macs} + group.copy_row_macs);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,8 +23,8 @@ constexpr int64_t longest_sequence = int64_t{1} << 31;
 // Window of a layer without one: larger than any position.
 constexpr int64_t no_window = longest_sequence;
 
-// Different windows that one model may have.
-constexpr size_t most_windows = 4;
+// Different windows that one model may have, its reach among them.
+constexpr size_t most_windows = 5;
 
 // A run of layers with the same sizes. MACs are per layer.
 struct LayerGroup {
@@ -74,7 +75,12 @@ struct CountModel {
   int64_t parameters = 0;          // every tensor
   int64_t embedding_elements = 0;  // of the input table where the head is a matrix of its own
   int64_t max_positions = 0;       // 0: not stated
-  std::vector<int64_t> windows;    // the different windows of its layers
+  std::vector<int64_t> windows;    // the different windows of its layers, and its reach
+  // How far back a base row's state reaches through all layers, the sum of w - 1; windows[
+  // reach_index]. Absent where a layer has no window or there is one stream: such models' sequences
+  // are not decoded over shards.
+  std::optional<int64_t> reach;
+  int reach_index = -1;
 };
 
 struct CountOptions {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "reference/spec/input_error.hpp"
+#include "sim/shards.hpp"
 
 namespace orthros {
 namespace {
@@ -26,7 +27,7 @@ int128 kv_width(const LayerGroup& group, const Deployment& to) {
   return ceil_div(group.kv_heads, to.tensor_parallel) * (group.kv_width / group.kv_heads);
 }
 
-// Bytes of one sequence's keys and values.
+// Bytes of one sequence's keys and values on the fullest rank.
 int128 kv_bytes(const CountModel& model, const Deployment& to, int64_t tokens) {
   int128 bytes = 0;
   bool shared_counted = false;
@@ -37,7 +38,11 @@ int128 kv_bytes(const CountModel& model, const Deployment& to, int64_t tokens) {
     shared_counted = shared_counted || shared;
     const int128 layers = shared ? 1 : group.layers;
     const int64_t kept = model.dual ? tokens : std::min(tokens, group.window);
-    bytes += layers * 2 * kv_width(group, to) * to.kv_bytes * ceil_div(kept, to.sequence_parallel);
+    // A shard that ran its left context again keeps it too.
+    const int128 share = shard_share(model, to, kept, std::min(tokens, model.reach.value_or(0)));
+    const int64_t parts = keeps_whole_cache(group, to) ? 1 : to.sequence_parallel;
+    const int128 held = (share + parts - 1) / parts;
+    bytes += layers * 2 * kv_width(group, to) * to.kv_bytes * held;
   }
   return bytes;
 }
@@ -83,7 +88,9 @@ int64_t weight_bytes(const CountModel& model, const Deployment& to) {
 Memory memory_of(const CountModel& model, const Deployment& to, int64_t batch, int64_t tokens) {
   Memory memory;
   memory.weights = weight_bytes(model, to);
-  memory.kv_per_token = narrow(kv_bytes(model, to, to.sequence_parallel));
+  Deployment even = to;  // one more token on each rank
+  even.left_context = LeftContext::receive;
+  memory.kv_per_token = narrow(kv_bytes(model, even, to.sequence_parallel));
   memory.kv = narrow(batch * kv_bytes(model, to, tokens));
   memory.state = narrow(batch * state_bytes(model, to));
   memory.total = narrow(int128{memory.weights} + memory.kv + memory.state);

@@ -2,22 +2,14 @@
 #include "sim/ops.hpp"
 
 #include <algorithm>
-#include <limits>
 
-#include "reference/spec/input_error.hpp"
+#include "sim/shard_ops.hpp"
 
 namespace orthros {
 namespace {
 
 int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
-}
-
-int64_t narrow(int128 value) {
-  if (value > std::numeric_limits<int64_t>::max()) {
-    throw InputError("step", "", "expected sizes of one kernel within 64 bits");
-  }
-  return static_cast<int64_t>(value);
 }
 
 // Writes the ops of one step for one model on one GPU of its deployment.
@@ -31,7 +23,8 @@ class Writer {
       tokens += int128{chunk.sequences} * chunk.tokens;
       if (chunk.logits) outputs_ += chunk.sequences;
     }
-    // Sequence parallelism splits positions of prefill; decode rows stay on every rank.
+    if (decode.sequences > 0) require_decode_over_shards(model, deployment);
+    // Sequence parallelism splits positions of prefill; decode rows are on one rank at worst.
     base_rows_ = narrow(tokens / to_.sequence_parallel +
                         (tokens % to_.sequence_parallel != 0 ? 1 : 0) + decode.sequences);
     outputs_ += decode.sequences;
@@ -162,12 +155,18 @@ class Writer {
     Op output = make(model_.dual || shared ? "output_attention" : "attention",
                      OpKind::decode_attention, group.layers);
     base.windowed = group.window_index >= 0;
-    int128 pairs = 0, rows = 0, keys = 0, past_window = 0, hidden_pairs = 0, output_keys = 0;
+    const bool in_order = to_.striped && keeps_whole_cache(group, to_);
+    int128 pairs = 0, most_pairs = 0, rows = 0, keys = 0, past_window = 0, hidden_pairs = 0;
+    OutputKeys seen;
     for (const PrefillChunk& chunk : prefill_) {
       const int128 n = chunk.sequences;
       const int64_t reach = chunk.prefix + chunk.tokens;
       base.sequences += chunk.sequences;
       pairs += n * causal_pairs(chunk.prefix, chunk.tokens, group.window);
+      if (in_order) {
+        const int64_t last = ceil_div(chunk.tokens, parts);
+        most_pairs += n * causal_pairs(reach - last, last, group.window);
+      }
       rows += n * chunk.tokens;
       keys += n * (std::min(chunk.prefix, group.window - 1) + chunk.tokens);
       hidden_pairs += n * (causal_pairs(chunk.prefix, chunk.tokens, no_window) -
@@ -175,58 +174,67 @@ class Writer {
       past_window += n * std::max<int64_t>(0, reach - std::max(chunk.prefix, group.window));
       if (chunk.logits && runs_outputs(group)) {
         output.sequences += chunk.sequences;
-        output_keys += n * reach;
+        seen.keys += n * reach;
+        seen.within_reach += n * std::min(reach, model_.reach.value_or(0));
       }
     }
     if (!shared && !group.dead_base && rows > 0) {
       base.rows = narrow((rows + parts - 1) / parts);
-      base.pairs = narrow((pairs + parts - 1) / parts);
+      base.pairs = narrow(most_pairs > 0 ? most_pairs : (pairs + parts - 1) / parts);
       base.flops = narrow(4 * int128{a} * base.pairs);
-      const int128 rank_keys = (keys + parts - 1) / parts;
+      const int128 rank_keys = keeps_whole_cache(group, to_) ? keys : (keys + parts - 1) / parts;
       base.bytes_read =
           narrow(int128{base.rows} * a * to_.activation_bytes + rank_keys * 2 * kv * to_.kv_bytes);
       base.bytes_written = narrow(int128{base.rows} * a * to_.activation_bytes);
       base.overread_flops = narrow(4 * int128{a} * past_window / parts);
       base.overread_flops_most = narrow(4 * int128{a} * hidden_pairs / parts);
       ops_.push_back(base);
-      if (parts > 1) exchange(group, keys, base.sequences);
     }
+    const bool hands_on = keeps_whole_cache(group, to_) || !group.dead_base;
+    if (!shared && hands_on && rows > 0 && parts > 1) exchange(group, keys, rows, base.sequences);
     if (output.sequences > 0) {
-      attend(output, group, narrow((output_keys + parts - 1) / parts), output_keys / parts);
+      attend(output, group, seen, 0);
       ops_.push_back(output);
-      if (parts > 1) {  // partial softmaxes: o, max and sum in fp32
-        Op merge = make("merge_softmax", OpKind::communication, group.layers);
-        merge.sequences = 1;
-        merge.between_shards = true;
-        merge.bytes_written = narrow(int128{output.sequences} * 4 * (a + 2 * group.query_heads));
-        ops_.push_back(merge);
+      if (parts > 1 && !keeps_whole_cache(group, to_)) {
+        append_partial_merge(model_, to_, group, output.sequences, seen, ops_);
       }
     }
   }
 
-  // Sequence parallelism: a window needs w-1 keys and values of the left neighbour, full attention
-  // circulates all of them.
-  void exchange(const LayerGroup& group, int128 keys, int64_t sequences) {
+  // Sequence parallelism: a window needs w-1 keys and values of the left neighbour; full attention
+  // hands those of a pass's rows to all, once (cuda/group/striped_engine.cpp), or circulates all.
+  void exchange(const LayerGroup& group, int128 keys, int128 rows, int64_t sequences) {
     const int64_t parts = to_.sequence_parallel;
     const bool windowed = group.window < no_window;
-    Op op = make(windowed ? "neighbour_kv" : "ring_kv", OpKind::communication, group.layers);
-    op.sequences = windowed ? 1 : parts - 1;
+    const bool once = keeps_whole_cache(group, to_);
+    Op op = make(windowed ? "neighbour_kv"
+                 : once   ? "share_kv"
+                          : "ring_kv",
+                 OpKind::communication, group.layers);
+    op.sequences = windowed || once ? 1 : parts - 1;
     op.between_shards = true;
-    const int128 moved =
-        windowed ? int128{sequences} * (group.window - 1) : keys * (parts - 1) / parts;
+    const int128 moved = windowed ? int128{sequences} * (group.window - 1)
+                                  : (once ? rows : keys) * (parts - 1) / parts;
     op.bytes_written = narrow(moved * 2 * kv_width(group) * to_.kv_bytes);
     ops_.push_back(op);
   }
 
-  // One query position per sequence over `keys` keys in all; `pairs` of (query, key).
-  void attend(Op& op, const LayerGroup& group, int64_t keys, int128 pairs) const {
-    const int64_t a = split(group.query_width);
+  // One query position per sequence over the keys that it sees, or what the rank holds of them;
+  // `more_pairs` of (query, key) beside those, whose keys are among them.
+  void attend(Op& op, const LayerGroup& group, const OutputKeys& seen, int128 more_pairs) const {
+    const int128 a = split(group.query_width);
+    const int128 parts = keeps_whole_cache(group, to_) ? 1 : to_.sequence_parallel;
+    const int128 key_bytes = int128{2} * kv_width(group) * to_.kv_bytes;
+    const int128 held = seen.held(model_, to_);
+    const int128 growth = seen.held_growth(model_, to_);
     op.rows = op.sequences;
-    op.pairs = narrow(pairs);
-    op.flops = narrow(4 * int128{a} * pairs);
-    op.bytes_read = narrow(int128{keys} * 2 * kv_width(group) * to_.kv_bytes +
-                           int128{op.sequences} * a * to_.activation_bytes);
-    op.bytes_written = narrow(int128{op.sequences} * a * to_.activation_bytes);
+    op.pairs = narrow(held / parts + more_pairs);
+    op.flops = narrow(4 * a * held / parts + 4 * a * more_pairs);
+    op.bytes_read =
+        narrow((held * key_bytes + parts - 1) / parts + op.sequences * a * to_.activation_bytes);
+    op.bytes_written = narrow(op.sequences * a * to_.activation_bytes);
+    op.flops_growth = narrow(4 * a * growth / parts);
+    op.bytes_growth = narrow(growth * key_bytes / parts);
   }
 
   void decode_attention(const LayerGroup& group) {
@@ -240,16 +248,26 @@ class Writer {
     Op op = make(output && base ? "dual_attention" : "attention", OpKind::decode_attention,
                  group.layers);
     op.sequences = decode_.sequences;
-    const int64_t keys = output ? decode_.keys : window_keys;
-    const int64_t growth = output ? decode_.sequences : window_growth;
-    attend(op, group, keys, int128{output ? decode_.keys : 0} + (base ? window_keys : 0));
-    const int64_t a = split(group.query_width);
-    op.flops_growth = 4 * a * ((output ? decode_.sequences : 0) + (base ? window_growth : 0));
-    op.bytes_growth = growth * 2 * kv_width(group) * to_.kv_bytes;
+    OutputKeys seen;
+    if (output) {
+      seen = {decode_.keys, 0, decode_.sequences, 0};
+      if (model_.reach) {
+        const auto reach = static_cast<size_t>(model_.reach_index);
+        seen.within_reach = decode_.window_keys[reach];
+        seen.reach_growth = decode_.window_growth[reach];
+      }
+    } else {
+      seen = {window_keys, 0, window_growth, 0};
+    }
+    attend(op, group, seen, output && base ? window_keys : 0);
+    if (output && base) op.flops_growth += 4 * split(group.query_width) * window_growth;
     if (!output && windowed) {
       op.overread_bytes = (decode_.sequences - window_growth) * 2 * kv_width(group) * to_.kv_bytes;
     }
     ops_.push_back(op);
+    if (output && to_.sequence_parallel > 1) {
+      append_partial_merge(model_, to_, group, decode_.sequences, seen, ops_);
+    }
   }
 
   void linear_layer(const LayerGroup& group) {

@@ -11,6 +11,8 @@
 
 namespace orthros {
 
+constexpr size_t most_pieces = 3;  // of a pass
+
 // Calls `visit` with the pieces of each pass of `batch` prompts of `input` tokens: prompts in
 // order, `pass_tokens` tokens of them at a time, as cuda/layout/step_plan.hpp cuts them. A pass has
 // at most three pieces: the rest of a prompt, whole prompts, the beginning of another.
@@ -18,7 +20,7 @@ template <class Visit>
 void for_each_pass_in_order(int64_t batch, int64_t input, int64_t pass_tokens, const Visit& visit) {
   int64_t begun = 0;  // tokens of the prompt that is under way
   while (batch > 0) {
-    std::array<PrefillChunk, 3> pieces;
+    std::array<PrefillChunk, most_pieces> pieces;
     size_t count = 0;
     int64_t left = pass_tokens;
     if (begun > 0) {

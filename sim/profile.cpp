@@ -24,6 +24,17 @@ Law law_on(Law law, OpKind kind, const Hardware& hardware, int64_t weight_bytes)
 
 }  // namespace
 
+namespace {
+
+// Software gets as large a part of the network's bandwidth as of the link's.
+Law over_network(Law link, const Hardware& hardware) {
+  link.bandwidth *= hardware.network_bandwidth / hardware.link_bandwidth;
+  link.latency_s += hardware.network_latency_s;
+  return link;
+}
+
+}  // namespace
+
 Timing timing_on(const Profile& profile, const Hardware& hardware, int64_t weight_bytes) {
   Timing timing;
   timing.step = profile.step;
@@ -33,15 +44,18 @@ Timing timing_on(const Profile& profile, const Hardware& hardware, int64_t weigh
     timing.special.push_back(one);
     timing.special.back().law = law_on(one.law, one.kind, hardware, weight_bytes);
   }
+  std::optional<Law> between_shards;
+  for (SpecialLaw& one : timing.special) {
+    if (one.kind != OpKind::communication) continue;
+    if (one.between_shards) between_shards = one.law;
+    one.law.latency_s += hardware.link_latency_s;
+  }
   for (int i = 0; i < op_kinds; ++i) {
     const auto kind = static_cast<OpKind>(i);
     if (!profile.law(kind)) continue;
     Law law = law_on(*profile.law(kind), kind, hardware, weight_bytes);
     if (kind == OpKind::communication) {
-      // Software gets as large a part of the network's bandwidth as of the link's.
-      timing.network = law;
-      timing.network.bandwidth *= hardware.network_bandwidth / hardware.link_bandwidth;
-      timing.network.latency_s += hardware.network_latency_s;
+      timing.network = over_network(between_shards.value_or(law), hardware);
       law.latency_s += hardware.link_latency_s;
     }
     timing.laws[static_cast<size_t>(i)] = law;

@@ -39,9 +39,13 @@ struct SpecialLaw {
   int64_t up_to_rows = 0;  // gemm: m up to this
   bool windowed = false;   // prefill attention: through a window
   Law law;
+  bool between_shards = false;  // communication: of a sequence's shards, or not
 
   bool holds_for(const Op& op) const {
-    return op.kind == kind && (kind == OpKind::gemm ? op.m <= up_to_rows : op.windowed == windowed);
+    if (op.kind != kind) return false;
+    if (kind == OpKind::gemm) return op.m <= up_to_rows;
+    if (kind == OpKind::communication) return op.between_shards == between_shards;
+    return op.windowed == windowed;
   }
 };
 

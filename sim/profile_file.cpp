@@ -100,13 +100,15 @@ std::vector<SpecialLaw> read_special(const JsonFields& fields) {
   for (const nlohmann::json& entry : *list) {
     const JsonFields one(entry, fields.file(), "special_laws[].");
     const auto kind = op_kind_of(one.required_text("kind"));
-    if (!kind || (*kind != OpKind::gemm && *kind != OpKind::prefill_attention)) {
-      one.fail("kind", "expected gemm or prefill-attention");
+    if (!kind || (*kind != OpKind::gemm && *kind != OpKind::prefill_attention &&
+                  *kind != OpKind::communication)) {
+      one.fail("kind", "expected gemm, prefill-attention or communication");
     }
     const auto law = one.object("law");
     if (!law) one.fail("law", "expected an object");
     special.push_back({*kind, one.integer("up_to_rows").value_or(0),
-                       one.boolean("windowed").value_or(false), read_law(*law)});
+                       one.boolean("windowed").value_or(false), read_law(*law),
+                       one.boolean("between_shards").value_or(false)});
     if (*kind == OpKind::gemm && special.back().up_to_rows < 1) {
       one.fail("up_to_rows", "expected at least 1");
     }
@@ -209,7 +211,8 @@ nlohmann::ordered_json to_json(const Profile& profile) {
   for (const SpecialLaw& one : profile.special) {
     nlohmann::ordered_json entry = {{"kind", std::string(name_of(one.kind))}};
     if (one.kind == OpKind::gemm) entry["up_to_rows"] = one.up_to_rows;
-    if (one.kind != OpKind::gemm) entry["windowed"] = one.windowed;
+    if (one.kind == OpKind::prefill_attention) entry["windowed"] = one.windowed;
+    if (one.kind == OpKind::communication) entry["between_shards"] = one.between_shards;
     entry["law"] = to_json(one.law);
     json["special_laws"].push_back(std::move(entry));
   }

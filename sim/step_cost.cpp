@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/prefill_passes.hpp"
+#include "sim/prefill_steps.hpp"
 
 namespace orthros {
 namespace {
@@ -52,9 +52,10 @@ double StepCost::software_seconds(std::span<const PrefillChunk> prefill,
          per_prompt_s_ * prompts;
 }
 
-double StepCost::seconds(std::span<const PrefillChunk> prefill, const DecodeLoad& decode) const {
+double StepCost::seconds(const Deployment& to, std::span<const PrefillChunk> prefill,
+                         const DecodeLoad& decode) const {
   std::vector<Op>& ops = scratch();
-  append_ops(model_, deployment_, prefill, decode, ops);
+  append_ops(model_, to, prefill, decode, ops);
   double total = software_seconds(prefill, decode);
   if (total == 0.0 && prefill.empty() && decode.sequences == 0) return 0.0;
   double kernels = 0.0;
@@ -75,10 +76,11 @@ double StepCost::stretch(std::span<const Op> ops) const {
 
 double StepCost::prefill_seconds(int64_t batch, int64_t input) const {
   double total = 0.0;
-  for_each_pass(batch, input, pass_tokens(),
-                [&](std::span<const PrefillChunk> pass, int64_t times) {
-                  total += static_cast<double>(times) * seconds(pass, DecodeLoad{});
-                });
+  for_each_prefill_step(
+      *this, batch, input,
+      [&](const Deployment& to, std::span<const PrefillChunk> pass, int64_t times) {
+        total += static_cast<double>(times) * seconds(to, pass, DecodeLoad{});
+      });
   return total;
 }
 

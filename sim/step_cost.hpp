@@ -20,9 +20,14 @@ class StepCost {
 
   // A step that runs these prefill pieces and one decode token for each sequence of `decode`.
   // Every kernel in turn, plus the step's software cost. 0 for a step with nothing in it.
-  double seconds(std::span<const PrefillChunk> prefill, const DecodeLoad& decode) const;
+  double seconds(std::span<const PrefillChunk> prefill, const DecodeLoad& decode) const {
+    return seconds(deployment_, prefill, decode);
+  }
+  // The same, laid out otherwise over the same GPUs.
+  double seconds(const Deployment& to, std::span<const PrefillChunk> prefill,
+                 const DecodeLoad& decode) const;
 
-  // `batch` prompts of `input` tokens, in passes where the profile has any.
+  // `batch` prompts of `input` tokens, in the steps of prefill_steps.hpp.
   double prefill_seconds(int64_t batch, int64_t input) const;
 
   // Decode alone: `steps` steps, the first at `load`, each later one with every context one longer.

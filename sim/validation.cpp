@@ -61,6 +61,7 @@ std::vector<Figure> figure4_figures() {
     const JsonFields row(entry, path.string(), "rows[].");
     Deployment to;
     to.sequence_parallel = row.required_integer("sequence_parallel");
+    to.left_context = LeftContext::receive;  // how shards were made is not told
     const CostRequest request{row.required_integer("input"), 1, 1};
     check_request(request);
     const auto ttft = [&](const char* architecture) {
@@ -132,6 +133,96 @@ std::vector<Figure> run_figures() {
   std::vector<Figure> figures;
   for (const nlohmann::json& entry : *tables) {
     add_runs(JsonFields(entry, path.string(), "tables[]."), path.parent_path(), figures);
+  }
+  return figures;
+}
+
+namespace {
+
+double measured_exchange(const JsonFields& run, const nlohmann::json& ops) {
+  for (const nlohmann::json& op : ops) {
+    const JsonFields fields(op, run.file(), "ops[].");
+    if (fields.required_text("name") == "exchange") return fields.required_number("seconds");
+  }
+  run.fail("ops", "expected an exchange among them");
+}
+
+double predicted_exchange(const StepCost& cost, const CostRequest& request, Stage stage) {
+  double seconds = 0.0;
+  for (const CostOp& line : cost_ops(cost, request)) {
+    if (line.stage == stage && line.op.kind == OpKind::communication) seconds += line.seconds;
+  }
+  return seconds;
+}
+
+// One run of `orthros-cuda bench --json`.
+void add_group_run(const JsonFields& run, const JsonFields& entry, const std::string& file,
+                   std::vector<Figure>& figures) {
+  if (run.required_text("command").find("--transport host") != std::string::npos) return;
+  const std::string arch = run.required_text("arch");
+  const std::string attention = run.text("attention").value_or("one order");
+  const auto through = entry.object("through");  // profiles, by what prompts attended through
+  const auto own = through ? through->text(attention.c_str()) : std::nullopt;
+  const Profile profile = load_profile(own ? *own : entry.required_text("profile"));
+  const Hardware hardware = load_hardware(profile.fitted_on);
+  const CostRequest request{run.required_integer("input"), run.required_integer("output"),
+                            run.required_integer("batch")};
+  check_request(request);
+  Deployment to;
+  to.sequence_parallel = run.required_integer("gpus");
+  const StepCost cost(run_model(load_model_spec(entry.required_text("model")), arch), to, profile,
+                      hardware);
+  const CostLatency latency = cost_point(cost, hardware, request).latency;
+  const bool comparable = own || attention == "one order";
+  const std::string commit = run.required_text("commit").substr(0, 7);
+  const auto add = [&](const std::string& what, double measured, double predicted, bool fitted) {
+    Figure figure{file,
+                  fmt::format("{} {}/{} on {} GPU at {} {}", arch, request.input, request.output,
+                              to.sequence_parallel, commit, what),
+                  profile.name,
+                  measured,
+                  predicted,
+                  std::nullopt,
+                  fitted};
+    if (!fitted && comparable) figure.bound = entry.required_number("worst");
+    figures.push_back(figure);
+  };
+  add(comparable ? "TTFT s" : "TTFT s, measured through " + attention,
+      run.required_number("ttft_s"), latency.ttft_s, false);
+  if (const auto step = run.number("decode_step_s")) {
+    add("decode step s", *step, *latency.decode_step_s, false);
+  }
+  const auto ops = run.object("ops");
+  for (const Stage stage : {Stage::prefill, Stage::decode}) {
+    const std::string name(name_of(stage));
+    const nlohmann::json* list = ops ? ops->raw(name.c_str()) : nullptr;
+    if (list == nullptr) continue;
+    const CostRequest one{request.input, stage == Stage::prefill ? 1 : 2, request.batch};
+    add("exchanges s, " + name, measured_exchange(run, *list), predicted_exchange(cost, one, stage),
+        true);
+  }
+}
+
+}  // namespace
+
+std::vector<Figure> group_figures() {
+  const std::filesystem::path path = scenario_path("measured", "runs");
+  const nlohmann::json json = read_json_file(path);
+  const JsonFields fields(json, path.string());
+  const nlohmann::json* groups = fields.raw("groups");
+  if (groups == nullptr || !groups->is_array()) fields.fail("groups", "expected an array");
+  std::vector<Figure> figures;
+  for (const nlohmann::json& group : *groups) {
+    const JsonFields entry(group, path.string(), "groups[].");
+    const std::string file = entry.required_text("file");
+    const std::filesystem::path measured = path.parent_path() / file;
+    const nlohmann::json record = read_json_file(measured);
+    const JsonFields of_record(record, measured.string());
+    const nlohmann::json* runs = of_record.raw("runs");
+    if (runs == nullptr || !runs->is_array()) of_record.fail("runs", "expected an array");
+    for (const nlohmann::json& run : *runs) {
+      add_group_run(JsonFields(run, measured.string(), "runs[]."), entry, file, figures);
+    }
   }
   return figures;
 }

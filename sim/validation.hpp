@@ -36,6 +36,12 @@ std::vector<Figure> figure4_figures();
 // held out, then median and largest error of TTFT, decode steps and whole runs.
 std::vector<Figure> run_figures();
 
+// Profiles against runs of this project's engine on several GPUs of a host, by the same file: TTFT
+// and decode steps, bounded each where the profile's attention is the run's, and the seconds of
+// exchanges, which the latency between shards was fitted to. Runs over another transport than NCCL
+// are left out.
+std::vector<Figure> group_figures();
+
 // The shipped profiles against the measured tables that `folder` holds, by scenarios/measured/:
 // median and 90th percentile of the relative error of kernels, means of servers. A table that is
 // absent is an InputError.

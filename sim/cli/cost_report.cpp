@@ -45,6 +45,12 @@ Json ops_json(const std::vector<CostOp>& ops) {
   return list;
 }
 
+const char* left_context_text(const CostResult& result) {
+  if (result.left_context == "recompute") return "shards run their left context again";
+  if (result.left_context == "keep") return "every GPU keeps all keys";
+  return "shards receive their left context";
+}
+
 std::string understood(const CostScenario& s) {
   const auto size = [](int64_t value) {
     const std::string short_form = size_text(value);
@@ -57,6 +63,9 @@ std::string understood(const CostScenario& s) {
   if (s.deployment.gpus() > 1) {
     text += fmt::format(", {} GPUs (tensor {}, sequence {})", s.deployment.gpus(),
                         s.deployment.tensor_parallel, s.deployment.sequence_parallel);
+    for (const CostResult& r : s.results) {
+      if (!r.left_context.empty()) text += fmt::format(", {}: {}", r.arch, left_context_text(r));
+    }
     if (s.deployment.gpus() > s.hardware.largest_group) {
       text += fmt::format(", hosts of {}", s.hardware.largest_group);
     }
@@ -104,6 +113,7 @@ Json cost_json(const CostScenario& s) {
     entry["hardware"] = s.hardware.name;
     entry["profile"] = s.profile.name;
     entry["gpus"] = s.deployment.gpus();
+    entry["left_context"] = r.left_context.empty() ? Json(nullptr) : Json(r.left_context);
     entry["input"] = s.request.input;
     entry["output"] = s.request.output;
     entry["batch"] = s.request.batch;

@@ -1,6 +1,8 @@
 // orthros-sim cost: FLOPs, memory and latency of one batch, by architecture.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reference/spec/config.hpp"
 #include "reference/spec/input_error.hpp"
 #include "sim/cli/cost_report.hpp"
@@ -9,6 +11,7 @@
 #include "sim/cli/training_mode.hpp"
 #include "sim/cli/verbs.hpp"
 #include "sim/report/cost_page.hpp"
+#include "sim/shards.hpp"
 
 namespace orthros::cli {
 namespace {
@@ -27,6 +30,13 @@ What a second is
   fitted on; on other hardware its rates are scaled by peak and bandwidth, which is a guess.
   A count of FLOPs overstates gains: windowed kernels run far below the dense peak.
   TTFT is when the whole batch has its first token. No queueing: that is what a server adds.
+Several GPUs
+  --sequence-parallel N: ops are those of the rank with most to do. Orthros' shards run their left
+  context again (the sum of w - 1, in whole splits of 512; the first shard is longer by so much), the
+  output rows run on every rank over the keys that it holds, and two exchanges a layer merge them;
+  so does a decode step. Full attention hands each pass's keys to all ranks, which keep the whole
+  cache; it has no decode step here. One stream's windows receive their left context.
+  --left-context receive: Orthros' do too, and full attention circulates its keys in every pass.
 Modes
   pretrain, finetune and rl count FLOPs alone: training is 3 x forward; fine-tuning predicts at
   answer + 1 positions, the end token's with them; rl adds the rollout's prefill and decode.
@@ -41,6 +51,17 @@ std::string warning_past_positions(const ModelSpec& spec, const CostRequest& req
   if (spec.max_positions <= 0 || length <= spec.max_positions) return "";
   return fmt::format("input + output = {} is past max_position_embeddings {}", length,
                      spec.max_positions);
+}
+
+std::string left_context_of(const StepCost& cost) {
+  const Deployment& to = cost.deployment();
+  if (to.sequence_parallel == 1) return "";
+  if (runs_left_context(cost.model(), to)) return "recompute";
+  const auto& groups = cost.model().groups;
+  const bool whole = std::any_of(groups.begin(), groups.end(), [&](const LayerGroup& group) {
+    return keeps_whole_cache(group, to);
+  });
+  return whole ? "keep" : "receive";
 }
 
 }  // namespace
@@ -87,7 +108,7 @@ int run_cost(const Arguments& arguments) {
                            scenario.profile, scenario.hardware);
     scenario.results.push_back({architecture.name, window_of(architecture.spec),
                                 cost_point(cost, scenario.hardware, scenario.request),
-                                cost_ops(cost, scenario.request)});
+                                cost_ops(cost, scenario.request), left_context_of(cost)});
   }
   const std::string past = warning_past_positions(spec, scenario.request);
   if (html) {

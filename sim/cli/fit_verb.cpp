@@ -173,6 +173,8 @@ Profile fit_sweep(const po::variables_map& given) {
     // A sweep runs on one GPU: links stay as they are there.
     const Profile base = load_profile(*base_name);
     profile.law(OpKind::communication) = base.law(OpKind::communication);
+    std::copy_if(base.special.begin(), base.special.end(), std::back_inserter(profile.special),
+                 [](const SpecialLaw& one) { return one.kind == OpKind::communication; });
     profile.provenance = base.provenance;
     profile.description = base.description;
     profile.caveat = base.caveat;

@@ -33,9 +33,10 @@ int run_memory(const Arguments& arguments) {
   options.add_options()("hardware", text("h100-sxm"), "a preset of scenarios/hardware/ or a file")(
       "tensor-parallel", text("1"), "GPUs that split heads and FFN")("sequence-parallel", text("1"),
                                                                      "GPUs that split positions")(
-      "weights", text("bf16"), "bf16 or fp8")("kv", text("bf16"), "bf16 or fp8")(
-      "context", text("128K"), "tokens of a sequence")("batch", text("1"), "sequences")(
-      "prefill-chunk", text("8K"), "rows of a step")("workspace", text("1G"), "bytes kept free");
+      "left-context", text("recompute"), left_context_help)("weights", text("bf16"), "bf16 or fp8")(
+      "kv", text("bf16"), "bf16 or fp8")("context", text("128K"), "tokens of a sequence")(
+      "batch", text("1"), "sequences")("prefill-chunk", text("8K"), "rows of a step")(
+      "workspace", text("1G"), "bytes kept free");
   add_format_options(options);
   const auto given = parse_verb(arguments, options, usage, notes);
   if (!given) return 0;

@@ -37,8 +37,9 @@ void add_hardware_options(po::options_description& options) {
   options.add_options()("hardware", text("h100-sxm"), "a preset of scenarios/hardware/ or a file")(
       "profile", text("ideal"), "a preset of scenarios/profiles/ or a file")(
       "tensor-parallel", text("1"), "GPUs that split heads and FFN")(
-      "sequence-parallel", text("1"), "GPUs that split a prefill's positions")(
-      "weights", text("bf16"), "bf16 or fp8")("kv", text("bf16"), "bf16 or fp8");
+      "sequence-parallel", text("1"), "GPUs that split the positions of a sequence into shards")(
+      "left-context", text("recompute"), left_context_help)("weights", text("bf16"), "bf16 or fp8")(
+      "kv", text("bf16"), "bf16 or fp8");
 }
 
 void add_format_options(po::options_description& options) {
@@ -99,6 +100,9 @@ Deployment deployment_of(const po::variables_map& given) {
   to.kv_bytes = bytes("kv");
   to.tensor_parallel = gpus(given, "tensor-parallel");
   to.sequence_parallel = gpus(given, "sequence-parallel");
+  to.left_context = choice_option(given, "left-context", {"recompute", "receive"}) == "receive"
+                        ? LeftContext::receive
+                        : LeftContext::recompute;
   return to;
 }
 

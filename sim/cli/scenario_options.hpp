@@ -14,7 +14,7 @@ namespace orthros::cli {
 
 // --model, --arch, --window.
 void add_model_options(po::options_description& options);
-// --hardware, --profile, --tensor-parallel, --sequence-parallel, --weights, --kv.
+// --hardware, --profile, --tensor-parallel, --sequence-parallel, --left-context, --weights, --kv.
 void add_hardware_options(po::options_description& options);
 // --json, --csv.
 void add_format_options(po::options_description& options);
@@ -40,6 +40,10 @@ ArchitectureModel architecture_named(const std::optional<std::string>& name, con
 // What reports call a model: its own name, or the text that found it.
 std::string model_name(const po::variables_map& given, const ModelSpec& spec);
 
+constexpr const char* left_context_help =
+    "recompute (as this project's engine: shards of two windowed streams run it again, full "
+    "attention's ranks keep everything) or receive (a window's keys of each layer; full attention "
+    "circulates all)";
 Deployment deployment_of(const po::variables_map& given);
 
 // --where COLUMN=VALUE, repeatable: keeps the rows that read so.

@@ -42,6 +42,8 @@ The engine
   --replicas N: requests are dealt in turn, or to the engine with the fewest in it.
 Time
   A step takes what the profile's laws say of its kernels plus its software (see 'cost --help').
+  --sequence-parallel: Orthros alone; prompts' pieces are shared out equally and receive their left
+  context, decode steps are those of 'cost'.
   Runs of decode steps between events are summed in closed form; --stepwise gives the same figures
   to 1e-9. Nothing is random but what --seed draws.
 Figures

@@ -131,6 +131,8 @@ TEST(sim_cli, bad_input_is_one_line_on_stderr_and_exit_2) {
                              base + "--batch 0",
                              base + "--weights fp4",
                              base + "--tensor-parallel 0",
+                             base + "--arch transformer --sequence-parallel 2",
+                             base + "--arch orthros --sequence-parallel 2 --left-context guess",
                              "no-such-verb",
                              "fit",
                              ""};
@@ -143,6 +145,21 @@ TEST(sim_cli, bad_input_is_one_line_on_stderr_and_exit_2) {
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
     EXPECT_EQ(outcome.err.rfind("orthros-sim: ", 0), 0u) << outcome.err;
   }
+}
+
+TEST(sim_cli, cost_says_what_shards_do_with_their_left_context) {
+  const std::string base = "cost --model qwen3-8b --input 64K --output 1 --json --arch ";
+  const auto said = [&](const std::string& arguments) {
+    const Outcome outcome = run(base + arguments);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)[0]["left_context"];
+  };
+  EXPECT_EQ(said("orthros --sequence-parallel 2"), "recompute");
+  EXPECT_EQ(said("orthros --sequence-parallel 2 --left-context receive"), "receive");
+  EXPECT_EQ(said("transformer --sequence-parallel 2"), "keep");
+  EXPECT_EQ(said("transformer --sequence-parallel 2 --left-context receive"), "receive");
+  EXPECT_EQ(said("swa --sequence-parallel 2"), "receive");
+  EXPECT_TRUE(said("orthros").is_null());
 }
 
 TEST(sim_cli, an_unknown_preset_lists_the_known) {

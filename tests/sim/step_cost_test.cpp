@@ -53,8 +53,9 @@ TEST(sim_step_cost, shards_past_a_host_speak_over_the_network_and_tensor_groups_
   Hardware hardware = load_hardware("h200");
   hardware.largest_group = 8;
   const Profile profile = load_profile("orthros-h200");
-  const double share = profile.law(OpKind::communication)->bandwidth;
-  const double launch = profile.law(OpKind::communication)->latency_s;
+  const Law group = *profile.law(OpKind::communication);
+  const Law shards_law = profile.special.back().law;
+  ASSERT_TRUE(profile.special.back().between_shards);
   Op op;
   op.kind = OpKind::communication;
   op.sequences = 1;
@@ -67,14 +68,17 @@ TEST(sim_step_cost, shards_past_a_host_speak_over_the_network_and_tensor_groups_
     return StepCost(count_model(preset("qwen3-8b", "orthros")), deployment, profile, hardware)
         .op_seconds(op);
   };
-  const double link = 1e6 / (share * hardware.link_bandwidth) + launch + hardware.link_latency_s;
-  const double network =
-      1e6 / (share * hardware.network_bandwidth) + launch + hardware.network_latency_s;
+  const auto over_link = [&](const Law& law) {
+    return 1e6 / (law.bandwidth * hardware.link_bandwidth) + law.latency_s +
+           hardware.link_latency_s;
+  };
+  const double network = 1e6 / (shards_law.bandwidth * hardware.network_bandwidth) +
+                         shards_law.latency_s + hardware.network_latency_s;
   constexpr double rounding = 1e-15;  // a few operations on numbers of 1e-4
-  EXPECT_NEAR(seconds(2, true), link, rounding);
+  EXPECT_NEAR(seconds(2, true), over_link(shards_law), rounding);
   EXPECT_NEAR(seconds(3, true), network, rounding);
-  EXPECT_NEAR(seconds(3, false), link, rounding);
-  EXPECT_GT(network, 1.2 * link);
+  EXPECT_NEAR(seconds(3, false), over_link(group), rounding);
+  EXPECT_GT(network, 1.2 * over_link(shards_law));
 }
 
 RC_GTEST_PROP(sim_step_cost, decode_in_closed_form_equals_token_by_token, ()) {
