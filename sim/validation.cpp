@@ -17,6 +17,19 @@
 
 namespace orthros {
 
+namespace {
+
+// Calls visit(entry) for each object of the array `field` of a scenario's file.
+template <class Visit>
+void for_each_entry(const JsonFields& fields, const char* field, const Visit& visit) {
+  const nlohmann::json* entries = fields.raw(field);
+  if (entries == nullptr || !entries->is_array()) fields.fail(field, "expected an array");
+  const std::string prefix = std::string(field) + "[].";
+  for (const nlohmann::json& entry : *entries) visit(JsonFields(entry, fields.file(), prefix));
+}
+
+}  // namespace
+
 bool Figure::within() const {
   return !bound || std::abs(error()) <= *bound;
 }
@@ -54,11 +67,8 @@ std::vector<Figure> figure4_figures() {
   const Hardware hardware = load_hardware(fields.required_text("hardware"));
   const Profile profile = load_profile(fields.required_text("profile"));
   const ModelSpec spec = load_model_spec(fields.required_text("model"));
-  const nlohmann::json* rows = fields.raw("rows");
-  if (rows == nullptr || !rows->is_array()) fields.fail("rows", "expected an array");
   std::vector<Figure> figures;
-  for (const nlohmann::json& entry : *rows) {
-    const JsonFields row(entry, path.string(), "rows[].");
+  for_each_entry(fields, "rows", [&](const JsonFields& row) {
     Deployment to;
     to.sequence_parallel = row.required_integer("sequence_parallel");
     to.left_context = LeftContext::receive;  // how shards were made is not told
@@ -75,7 +85,7 @@ std::vector<Figure> figure4_figures() {
          fmt::format("prefill speed-up at {} on {} GPU", request.input, to.sequence_parallel),
          profile.name, row.required_number("speedup"), ttft("transformer") / ttft("orthros"),
          fields.required_number("bound"), false});
-  }
+  });
   return figures;
 }
 
@@ -128,12 +138,9 @@ std::vector<Figure> run_figures() {
   const std::filesystem::path path = scenario_path("measured", "runs");
   const nlohmann::json json = read_json_file(path);
   const JsonFields fields(json, path.string());
-  const nlohmann::json* tables = fields.raw("tables");
-  if (tables == nullptr || !tables->is_array()) fields.fail("tables", "expected an array");
   std::vector<Figure> figures;
-  for (const nlohmann::json& entry : *tables) {
-    add_runs(JsonFields(entry, path.string(), "tables[]."), path.parent_path(), figures);
-  }
+  for_each_entry(fields, "tables",
+                 [&](const JsonFields& entry) { add_runs(entry, path.parent_path(), figures); });
   return figures;
 }
 
@@ -209,21 +216,14 @@ std::vector<Figure> group_figures() {
   const std::filesystem::path path = scenario_path("measured", "runs");
   const nlohmann::json json = read_json_file(path);
   const JsonFields fields(json, path.string());
-  const nlohmann::json* groups = fields.raw("groups");
-  if (groups == nullptr || !groups->is_array()) fields.fail("groups", "expected an array");
   std::vector<Figure> figures;
-  for (const nlohmann::json& group : *groups) {
-    const JsonFields entry(group, path.string(), "groups[].");
+  for_each_entry(fields, "groups", [&](const JsonFields& entry) {
     const std::string file = entry.required_text("file");
     const std::filesystem::path measured = path.parent_path() / file;
     const nlohmann::json record = read_json_file(measured);
-    const JsonFields of_record(record, measured.string());
-    const nlohmann::json* runs = of_record.raw("runs");
-    if (runs == nullptr || !runs->is_array()) of_record.fail("runs", "expected an array");
-    for (const nlohmann::json& run : *runs) {
-      add_group_run(JsonFields(run, measured.string(), "runs[]."), entry, file, figures);
-    }
-  }
+    for_each_entry(JsonFields(record, measured.string()), "runs",
+                   [&](const JsonFields& run) { add_group_run(run, entry, file, figures); });
+  });
   return figures;
 }
 
@@ -234,11 +234,8 @@ std::vector<Figure> server_figures(const std::filesystem::path& folder) {
   const std::filesystem::path path = scenario_path("measured", "servers");
   const nlohmann::json json = read_json_file(path);
   const JsonFields fields(json, path.string());
-  const nlohmann::json* tables = fields.raw("tables");
-  if (tables == nullptr || !tables->is_array()) fields.fail("tables", "expected an array");
   std::vector<Figure> figures;
-  for (const nlohmann::json& entry : *tables) {
-    const JsonFields row(entry, path.string(), "tables[].");
+  for_each_entry(fields, "tables", [&](const JsonFields& row) {
     const std::string file = row.required_text("file");
     CsvTable table = CsvTable::read(folder / file);
     const nlohmann::json* where = row.raw("where");
@@ -257,7 +254,7 @@ std::vector<Figure> server_figures(const std::filesystem::path& folder) {
     add("ttft", errors.ttft);
     add("tpot", errors.tpot);
     add("e2e", errors.e2e);
-  }
+  });
   return figures;
 }
 
@@ -267,11 +264,8 @@ std::vector<Figure> measured_figures(const std::filesystem::path& folder) {
   const std::filesystem::path path = scenario_path("measured", "kernels");
   const nlohmann::json json = read_json_file(path);
   const JsonFields fields(json, path.string());
-  const nlohmann::json* tables = fields.raw("tables");
-  if (tables == nullptr || !tables->is_array()) fields.fail("tables", "expected an array");
   std::vector<Figure> figures;
-  for (const nlohmann::json& entry : *tables) {
-    const JsonFields row(entry, path.string(), "tables[].");
+  for_each_entry(fields, "tables", [&](const JsonFields& row) {
     const std::string file = row.required_text("file");
     const auto kind = op_kind_of(row.required_text("kind"));
     if (!kind) row.fail("kind", "expected a kind of op");
@@ -286,7 +280,7 @@ std::vector<Figure> measured_figures(const std::filesystem::path& folder) {
     };
     add("median", errors.median);
     add("p90", errors.p90);
-  }
+  });
   const std::vector<Figure> servers = server_figures(folder);
   figures.insert(figures.end(), servers.begin(), servers.end());
   return figures;

@@ -31,6 +31,37 @@ std::vector<uint16_t> draw(int64_t count, uint64_t seed, const char* name, doubl
   return values;
 }
 
+// What a team writes, and the sums in front of it.
+struct Attended {
+  std::vector<uint16_t> out;
+  std::vector<float> part, total;
+};
+
+template <class Keys>
+Attended attend_by_team(const std::vector<uint16_t>& q, const Keys& seen, bool windowed,
+                        int64_t threads) {
+  const size_t width = q.size();
+  std::vector<float> most(static_cast<size_t>(threads));
+  std::vector<float> exact(static_cast<size_t>(team_keys));
+  std::vector<uint16_t> weights(static_cast<size_t>(team_keys));
+  std::vector<float> chains(static_cast<size_t>(hopper::sum_chains));
+  Attended result{std::vector<uint16_t>(width, 0x7fff), std::vector<float>(width),
+                  std::vector<float>(width)};
+  const TeamAttention<HostTeam, Keys> attention{
+      {threads},
+      {most.data(), exact.data(), weights.data(), chains.data(), result.part.data(),
+       result.total.data()},
+      q.data(),
+      seen,
+      hopper::score_scale(static_cast<int64_t>(width))};
+  if (windowed) {
+    attention.base(result.out.data());
+  } else {
+    attention.output(result.out.data());
+  }
+  return result;
+}
+
 RC_GTEST_PROP(team_attention, a_team_gives_the_definitions_bits_for_windows_and_splits, ()) {
   const auto width = *rc::gen::element<int64_t>(8, 16, 24, 40).as("width");
   const auto seed = *rc::gen::arbitrary<uint64_t>();
@@ -54,27 +85,10 @@ RC_GTEST_PROP(team_attention, a_team_gives_the_definitions_bits_for_windows_and_
   (windowed ? hopper::attend_base : hopper::attend_output)(q.data(), seen, scale, scratch.data(),
                                                            expected.data());
 
-  std::vector<float> most(static_cast<size_t>(threads));
-  std::vector<float> exact(static_cast<size_t>(team_keys));
-  std::vector<uint16_t> weights(static_cast<size_t>(team_keys));
-  std::vector<float> chains(static_cast<size_t>(hopper::sum_chains));
-  std::vector<float> part(static_cast<size_t>(width));
-  std::vector<float> total(static_cast<size_t>(width));
-  std::vector<uint16_t> out(static_cast<size_t>(width), 0x7fff);
-  const TeamAttention<HostTeam, hopper::VisibleKeys> attention{
-      {threads},
-      {most.data(), exact.data(), weights.data(), chains.data(), part.data(), total.data()},
-      q.data(),
-      seen,
-      scale};
-  if (windowed) {
-    attention.base(out.data());
-  } else {
-    attention.output(out.data());
-  }
-  RC_ASSERT(out == expected);
+  const Attended got = attend_by_team(q, seen, windowed, threads);
+  RC_ASSERT(got.out == expected);
   // Rounding hides most slips in the order of sums; the sums before it do not.
-  const std::vector<float>& sums = windowed ? part : total;
+  const std::vector<float>& sums = windowed ? got.part : got.total;
   RC_ASSERT(std::equal(sums.begin(), sums.end(), scratch.begin(),
                        [](float a, float b) { return hopper::bits_of(a) == hopper::bits_of(b); }));
 }
@@ -102,33 +116,12 @@ RC_GTEST_PROP(team_attention, entries_of_e4m3_are_attended_as_what_they_are_read
       entries_of(draw(end * width, seed, "values", 1.0), value_exponent, read_values);
   const auto q = draw(width, seed, "q", 3.0);
   const int64_t begin = windowed ? end / 2 : 0;
-  const float scale = hopper::score_scale(width);
   const hopper::VisibleKeys read{read_keys.data(), read_values.data(), width, width, begin, end};
   const E4m3Keys seen{keys.data(), values.data(), width,        width,
                       begin,       end,           key_exponent, value_exponent};
-  const auto attend = [&](const auto& visible) {
-    constexpr int64_t threads = 32;
-    std::vector<float> most(threads);
-    std::vector<float> exact(static_cast<size_t>(team_keys));
-    std::vector<uint16_t> weights(static_cast<size_t>(team_keys));
-    std::vector<float> chains(static_cast<size_t>(hopper::sum_chains));
-    std::vector<float> part(static_cast<size_t>(width));
-    std::vector<float> total(static_cast<size_t>(width));
-    std::vector<uint16_t> out(static_cast<size_t>(width), 0x7fff);
-    const TeamAttention<HostTeam, std::remove_cvref_t<decltype(visible)>> attention{
-        {threads},
-        {most.data(), exact.data(), weights.data(), chains.data(), part.data(), total.data()},
-        q.data(),
-        visible,
-        scale};
-    if (windowed) {
-      attention.base(out.data());
-    } else {
-      attention.output(out.data());
-    }
-    return out;
-  };
-  RC_ASSERT(attend(seen) == attend(read));
+  constexpr int64_t threads = 32;
+  RC_ASSERT(attend_by_team(q, seen, windowed, threads).out ==
+            attend_by_team(q, read, windowed, threads).out);
 }
 
 }  // namespace
