@@ -44,9 +44,9 @@ void add_window_attention(const ModelSpec& spec, double copy, std::vector<Target
   const auto work = [&] { launch_window_attention(call, runs.data(), 1, tokens); };
   const double floor = static_cast<double>(2 * 2 * tokens * (query + kv)) / copy;
   targets.push_back(share_target("window attention, 131072 positions, bursts", floor,
-                                 burst_seconds(work, burst, stream), 0.73));
+                                 just_timed(burst_seconds(work, burst, stream)), 0.73));
   targets.push_back(share_target("window attention, 131072 positions, sustained", floor,
-                                 sustained_seconds(work, 1.0, stream), 0.62));
+                                 just_timed(sustained_seconds(work, 1.0, stream)), 0.62));
 }
 
 void add_decode_attention(const ModelSpec& spec, int64_t batch, double copy, double bound,
@@ -80,8 +80,8 @@ void add_decode_attention(const ModelSpec& spec, int64_t batch, double copy, dou
       [&] { launch_split_attention(call, batch, 2 * batch, tokens, workspace.data()); }, burst,
       stream);
   targets.push_back(share_target(fmt::format("decode attention, 131072 keys, batch {}", batch),
-                                 static_cast<double>(4 * batch * tokens * kv) / copy, seconds,
-                                 bound));
+                                 static_cast<double>(4 * batch * tokens * kv) / copy,
+                                 just_timed(seconds), bound));
 }
 
 // A decode step's linear layers, each over all layers of the model so that no cache holds weights.
@@ -111,7 +111,7 @@ void add_row_products(const DeviceModel& model, int64_t rows, double copy,
         },
         burst, stream);
     targets.push_back(share_target(fmt::format("{}, {} rows", name, rows), one_layer / copy,
-                                   seconds / layers, bound));
+                                   just_timed(seconds / layers), bound));
   };
   const DeviceLayer& any = model.layers[0];
   add("down_proj", bytes(any.down), 0.92, [&](const DeviceLayer& l) { plain(l.down); });
@@ -131,14 +131,16 @@ void add_row_products(const DeviceModel& model, int64_t rows, double copy,
 
 }  // namespace
 
-Target share_target(std::string name, double floor_s, double measured_s, double bound) {
-  const double ratio = floor_s / measured_s;
-  return {std::move(name), "s", floor_s, measured_s, ratio, bound, ratio >= bound};
+Target share_target(std::string name, double floor_s, const Timed& measured, double bound) {
+  const double ratio = floor_s / measured.seconds;
+  return {std::move(name), "s",   floor_s,        measured.seconds,
+          ratio,           bound, ratio >= bound, measured.clocks};
 }
 
-Target excess_target(std::string name, double floor_s, double measured_s, double bound) {
-  const double ratio = measured_s / floor_s;
-  return {std::move(name), "s", floor_s, measured_s, ratio, bound, ratio <= bound};
+Target excess_target(std::string name, double floor_s, const Timed& measured, double bound) {
+  const double ratio = measured.seconds / floor_s;
+  return {std::move(name), "s",   floor_s,        measured.seconds,
+          ratio,           bound, ratio <= bound, measured.clocks};
 }
 
 std::vector<Target> kernel_targets(const DeviceModel& model, double copy) {

@@ -17,6 +17,10 @@ Json number(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
 
+Json clocks_json(const Clocks& clocks) {
+  return {{"sm_mhz", number(clocks.sm_mhz)}, {"power_w", number(clocks.power_w)}};
+}
+
 Json ops_json(const std::vector<OpTime>& ops) {
   Json list = Json::array();
   for (const OpTime& op : ops) {
@@ -71,28 +75,26 @@ Json result_json(const BenchResult& result) {
   const Load& load = result.load;
   const Measured& m = result.measured;
   const auto batch = static_cast<double>(load.batch);
-  Json json{
-      {"model", result.model},
-      {"arch", result.arch},
-      {"input", load.input},
-      {"output", load.output},
-      {"batch", load.batch},
-      {"chunk", load.chunk},
-      {"kv", format_name(result.kv)},
-      {"gpus", result.gpus},
-      {"repeats", m.repeats},
-      {"prefills", load.prefills},
-      {"attention", result.attention},
-      {"ttft_s", load.prefills ? Json(m.ttft) : Json()},
-      {"prefill_tokens_per_s", rate(batch * static_cast<double>(load.input), m.ttft)},
-      {"decode_step_s", load.output > 1 ? Json(m.decode_step) : Json()},
-      {"decode_tokens_per_s", rate(load.output > 1 ? batch : 0.0, m.decode_step)},
-      {"e2e_s", load.prefills ? Json(m.end_to_end) : Json()},
-      {"output_tokens_per_s", rate(batch * static_cast<double>(load.output), m.end_to_end)},
-      {"weight_bytes", result.weight_bytes},
-      {"engine_bytes", result.engine_bytes},
-      {"clocks",
-       {{"sm_mhz", number(result.clocks.sm_mhz)}, {"power_w", number(result.clocks.power_w)}}}};
+  Json json{{"model", result.model},
+            {"arch", result.arch},
+            {"input", load.input},
+            {"output", load.output},
+            {"batch", load.batch},
+            {"chunk", load.chunk},
+            {"kv", format_name(result.kv)},
+            {"gpus", result.gpus},
+            {"repeats", m.repeats},
+            {"prefills", load.prefills},
+            {"attention", result.attention},
+            {"ttft_s", load.prefills ? Json(m.ttft) : Json()},
+            {"prefill_tokens_per_s", rate(batch * static_cast<double>(load.input), m.ttft)},
+            {"decode_step_s", load.output > 1 ? Json(m.decode_step) : Json()},
+            {"decode_tokens_per_s", rate(load.output > 1 ? batch : 0.0, m.decode_step)},
+            {"e2e_s", load.prefills ? Json(m.end_to_end) : Json()},
+            {"output_tokens_per_s", rate(batch * static_cast<double>(load.output), m.end_to_end)},
+            {"weight_bytes", result.weight_bytes},
+            {"engine_bytes", result.engine_bytes},
+            {"clocks", clocks_json(result.clocks)}};
   if (result.difference) json["attention_difference"] = difference_json(*result.difference);
   if (result.ops) {
     json["ops"] = {{"prefill", ops_json(result.ops->prefill)},
@@ -209,7 +211,8 @@ void print_json(const BenchRecord& record) {
                                {"measured", target.measured},
                                {"ratio", target.ratio},
                                {"bound", target.bound},
-                               {"met", target.met}});
+                               {"met", target.met},
+                               {"clocks", clocks_json(target.clocks)}});
   }
   cli::print_json(json);
 }

@@ -61,6 +61,7 @@ struct Target {
   double ratio = 0.0;
   double bound = 0.0;
   bool met = false;
+  Clocks clocks;  // right behind what was measured
 };
 
 struct BenchRecord {
@@ -70,7 +71,8 @@ struct BenchRecord {
   std::vector<Target> targets;
 };
 
-// {gpu, driver, cuda, commit, flags, results: [..], targets: [..]}.
+// {gpu, driver, cuda, commit, flags, results: [..], targets: [..]}, clocks in each result and
+// target.
 void print_json(const BenchRecord& record);
 void print_table(const BenchRecord& record);
 

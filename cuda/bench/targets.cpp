@@ -64,16 +64,16 @@ Load prompt_of(int64_t batch, int64_t input, int64_t output) {
   return load;
 }
 
-// Seconds of a decode step at `keys` keys for each batch, on one engine.
-std::vector<double> step_seconds(const DeviceModel& model, const std::vector<int64_t>& batches,
-                                 int64_t keys) {
+// A decode step at `keys` keys for each batch, on one engine.
+std::vector<Timed> time_steps(const DeviceModel& model, const std::vector<int64_t>& batches,
+                              int64_t keys) {
   constexpr int64_t steps = 16;
   Engine engine(model, limits_for(*std::max_element(batches.begin(), batches.end()), keys));
-  std::vector<double> seconds;
+  std::vector<Timed> times;
   for (const int64_t batch : batches) {
-    seconds.push_back(decode_step_seconds(engine, batch, keys, steps));
+    times.push_back(just_timed(decode_step_seconds(engine, batch, keys, steps)));
   }
-  return seconds;
+  return times;
 }
 
 void add_prefill(const DeviceModel& model, std::vector<Target>& targets) {
@@ -81,32 +81,33 @@ void add_prefill(const DeviceModel& model, std::vector<Target>& targets) {
   const auto gemms = gemm_ceilings(model, chunk, nullptr);
   double per_token = 0.0;
   for (const int64_t input : {int64_t{32768}, long_prompt}) {
-    double seconds = 0.0;
+    Timed time;
     {
       Engine engine(model, limits_for(1, input));
-      seconds = measure(engine, prompt_of(1, input, 1), 3).ttft;
+      time = just_timed(measure(engine, prompt_of(1, input, 1), 3).ttft);
     }
-    per_token = seconds / static_cast<double>(input);
+    per_token = time.seconds / static_cast<double>(input);
     const std::string name = fmt::format("prefill of {}", input);
     targets.push_back(excess_target(name + " over its linear layers alone",
-                                    gemm_floor_seconds(model, gemms, input), seconds, 1.10));
+                                    gemm_floor_seconds(model, gemms, input), time, 1.10));
     targets.push_back(share_target("compiled PyTorch's Orthros over " + name,
-                                   peer.seconds("orthros", 1, input, "prefill_s"), seconds, 1.17));
+                                   peer.seconds("orthros", 1, input, "prefill_s"), time, 1.17));
     targets.push_back(share_target("compiled PyTorch's Transformer over " + name,
-                                   peer.seconds("transformer", 1, input, "prefill_s"), seconds,
+                                   peer.seconds("transformer", 1, input, "prefill_s"), time,
                                    input == long_prompt ? 4.5 : 1.95));
   }
   {
     Engine engine(model, limits_for(2, long_prompt + 128));
     const Measured whole = measure(engine, prompt_of(2, long_prompt, 128), 1);
     targets.push_back(excess_target("end to end, 2 x (131072 in, 128 out), over 7.1 s", 7.1,
-                                    whole.end_to_end, 1.0));
+                                    just_timed(whole.end_to_end), 1.0));
   }
   constexpr int64_t longest = 850000;
   Engine engine(model, limits_for(1, longest));
-  const double seconds = measure(engine, prompt_of(1, longest, 1), 1).ttft;
+  const double seconds =
+      measure(engine, prompt_of(1, longest, 1), 1).ttft / static_cast<double>(longest);
   targets.push_back(excess_target("prefill of 850000, a token over one of 131072's", per_token,
-                                  seconds / static_cast<double>(longest), 1.05));
+                                  just_timed(seconds), 1.05));
 }
 
 // The Transformer's prefill through cuDNN, beside that of compiled PyTorch, which uses it too.
@@ -126,7 +127,7 @@ void add_transformer_prefill(const DeviceModel& transformer, std::vector<Target>
     targets.push_back(excess_target(
         fmt::format("Transformer's prefill of {}, cuDNN, over compiled PyTorch's", input),
         peer.seconds("transformer", 1, input, "prefill_s"),
-        measure(engine, prompt_of(1, input, 1), 3).ttft, honest));
+        just_timed(measure(engine, prompt_of(1, input, 1), 3).ttft), honest));
   }
 }
 
@@ -144,8 +145,8 @@ void add_steps(const DeviceModel& model, const DeviceModel& transformer, double 
   constexpr double one_order = 1.03;
   const Peer peer;
   const auto add = [&](const std::vector<int64_t>& batches, int64_t keys) {
-    const std::vector<double> both = step_seconds(model, batches, keys);
-    const std::vector<double> single = step_seconds(transformer, batches, keys);
+    const std::vector<Timed> both = time_steps(model, batches, keys);
+    const std::vector<Timed> single = time_steps(transformer, batches, keys);
     for (size_t i = 0; i < batches.size(); ++i) {
       const int64_t batch = batches[i];
       const std::string name = fmt::format("decode step, batch {}, {} keys", batch, keys);
@@ -159,10 +160,10 @@ void add_steps(const DeviceModel& model, const DeviceModel& transformer, double 
                                        both[i], 1.0));
       }
       targets.push_back(
-          excess_target(name + ", over the Transformer's", single[i], both[i], free_rows));
+          excess_target(name + ", over the Transformer's", single[i].seconds, both[i], free_rows));
       const double saving = order_saving(model, order_costs(model, 2 * batch));
       targets.push_back(excess_target(name + ", over one with its products in any order",
-                                      both[i] - saving, both[i], one_order));
+                                      both[i].seconds - saving, both[i], one_order));
     }
   };
   add({2}, long_prompt);

@@ -78,11 +78,19 @@ double sustained_seconds(const Work& work, double duration, cudaStream_t stream)
   return last / static_cast<double>(batch);
 }
 
-// What nvidia-smi says now; absent where it says nothing.
+// What nvidia-smi says now of the current device; absent where it says nothing.
 struct Clocks {
   std::optional<double> sm_mhz;
   std::optional<double> power_w;
 };
 Clocks read_clocks();
+
+// A time, and the clocks right behind it.
+struct Timed {
+  double seconds = 0.0;
+  Clocks clocks;
+};
+// Reads the clocks now.
+Timed just_timed(double seconds);
 
 }  // namespace orthros::cuda

@@ -2,16 +2,21 @@
 // memory, as split attention's and row_product's rings do.
 //
 //   nvcc -std=c++20 -O2 -gencode arch=compute_90a,code=sm_90a -I. cuda/probe/race_probe.cu -o
-//   race_probe for way in stores async library none; do
+//   race_probe for way in stores async library none reuse reuse_each; do
 //     compute-sanitizer --tool racecheck --racecheck-report analysis ./race_probe $way
 //   done
 //
 // One warp brings 512 bytes into shared memory, the other reads them once the barrier's phase has
 // ended. stores: by ordinary stores and arrivals. async: by cp.async and its deferred arrival, our
 // rings' way. library: by the toolkit's cuda::memcpy_async and cuda::barrier, nothing of ours.
-// none: by cp.async with no barrier to wait at, a real race. All but the last are right by the
-// programming guide's rules; a report of theirs is what racecheck cannot see. Exit 1 where the data
-// is wrong.
+// none: by cp.async with no barrier to wait at, a real race.
+//
+// reuse: the way back. The same bytes are brought a second time into the same place, once the
+// reading warp has met (__syncwarp) and its first lane has arrived for all, as our rings' slots are
+// used again. reuse_each: likewise, but every reading lane arrives for itself.
+//
+// All but `none` are right by the programming guide's rules; a report of theirs is what racecheck
+// cannot see. Exit 1 where the data is wrong.
 #include <cuda/barrier>
 
 #include <cstdio>
@@ -72,32 +77,82 @@ __global__ void hand_over(const int* from, int* to) {
   }
 }
 
-template <Way way>
-int run() {
-  int host[words];
-  for (int i = 0; i < words; ++i) host[i] = 3 * i + 1;
+constexpr int rounds = 2;  // of a slot
+
+// `from` holds `rounds` times `words`, which go through one slot; `each`: every reader arrives.
+template <bool each>
+__global__ void use_again(const int* from, int* to) {
+  __shared__ alignas(16) int data[words];
+  __shared__ alignas(8) unsigned long long full;
+  __shared__ alignas(8) unsigned long long empty;
+  const int lane = threadIdx.x % 32;
+  if (threadIdx.x == 0) {
+    barrier_init(address_of(&full), 32);
+    barrier_init(address_of(&empty), each ? 32 : 1);
+  }
+  __syncthreads();
+  for (int round = 0; round < rounds; ++round) {
+    if (threadIdx.x < 32) {
+      barrier_wait(address_of(&empty), round % 2 ^ 1);
+      copy_or_zero(address_of(data + 4 * lane), from + round * words + 4 * lane, true);
+      barrier_arrive_after_copies(address_of(&full));
+      continue;
+    }
+    barrier_wait(address_of(&full), round % 2);
+    int read[4];
+    for (int i = 0; i < 4; ++i) read[i] = data[(4 * lane + i + 4) % words];
+    if constexpr (!each) __syncwarp();
+    if (each || lane == 0) barrier_arrive(address_of(&empty));
+    for (int i = 0; i < 4; ++i) to[round * words + 4 * lane + i] = read[i];
+  }
+}
+
+// Prints and counts the words of `rounds` rounds that are not what was brought, one quad on.
+template <class Launch>
+int wrong_words(int all, const Launch& launch) {
+  int host[rounds * words];
+  for (int i = 0; i < rounds * words; ++i) host[i] = 3 * i + 1;
   int* from = nullptr;
   int* to = nullptr;
   ORTHROS_PROBE_CHECK(cudaMalloc(&from, sizeof host));
   ORTHROS_PROBE_CHECK(cudaMalloc(&to, sizeof host));
   ORTHROS_PROBE_CHECK(cudaMemcpy(from, host, sizeof host, cudaMemcpyHostToDevice));
-  hand_over<way><<<1, 64>>>(from, to);
-  int back[words];
+  launch(from, to);
+  int back[rounds * words];
   ORTHROS_PROBE_CHECK(cudaMemcpy(back, to, sizeof back, cudaMemcpyDeviceToHost));
   int wrong = 0;
-  for (int i = 0; i < words; ++i) wrong += back[i] != host[(i + 4) % words];
-  std::printf("%d of %d words wrong\n", wrong, words);
+  for (int i = 0; i < all * words; ++i) {
+    wrong += back[i] != host[i / words * words + (i + 4) % words];
+  }
+  std::printf("%d of %d words wrong\n", wrong, all * words);
   ORTHROS_PROBE_CHECK(cudaFree(from));
   ORTHROS_PROBE_CHECK(cudaFree(to));
-  return way != none && wrong > 0 ? 1 : 0;
+  return wrong;
+}
+
+template <Way way>
+int once() {
+  return wrong_words(1, [](const int* from, int* to) { hand_over<way><<<1, 64>>>(from, to); });
+}
+template <bool each>
+int again() {
+  return wrong_words(rounds,
+                     [](const int* from, int* to) { use_again<each><<<1, 64>>>(from, to); });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const char* way = argc > 1 ? argv[1] : "async";
-  if (std::strcmp(way, "stores") == 0) return run<stores>();
-  if (std::strcmp(way, "library") == 0) return run<library>();
-  if (std::strcmp(way, "none") == 0) return run<none>();
-  return run<async>();
+  const auto is = [&](const char* name) { return std::strcmp(way, name) == 0; };
+  if (is("none")) {
+    once<none>();
+    return 0;
+  }
+  const int wrong = is("stores")       ? once<stores>()
+                    : is("library")    ? once<library>()
+                    : is("reuse")      ? again<false>()
+                    : is("reuse_each") ? again<true>()
+                                       : once<async>();
+  return wrong > 0 ? 1 : 0;
 }
