@@ -13,6 +13,7 @@ constexpr cli::Verb verbs[] = {
     {"plan", "cheapest hardware, parallelism and batch for a traffic", cli::run_plan},
     {"compare", "what a training budget buys each architecture", cli::run_compare},
     {"fit", "a profile from measured tables or from the paper's figures", cli::run_fit},
+    {"roofline", "measured ops of the engine beside their floors", cli::run_roofline},
     {"serve", "a server under traffic: latency, throughput, memory", cli::run_serve},
     {"validate", "predictions beside reported and measured figures", cli::run_validate},
 };

@@ -11,6 +11,7 @@ int run_cost(const Arguments& arguments);
 int run_fit(const Arguments& arguments);
 int run_memory(const Arguments& arguments);
 int run_plan(const Arguments& arguments);
+int run_roofline(const Arguments& arguments);
 int run_sweep(const Arguments& arguments);
 int run_serve(const Arguments& arguments);
 int run_validate(const Arguments& arguments);

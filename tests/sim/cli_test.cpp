@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "reference/spec/scenario_files.hpp"
+
 namespace {
 
 struct Outcome {
@@ -110,6 +112,7 @@ TEST(sim_cli, what_does_not_fit_and_what_is_too_long_still_exit_0) {
 
 // Case 31 and its kind.
 TEST(sim_cli, bad_input_is_one_line_on_stderr_and_exit_2) {
+  const std::string sweep = (orthros::scenarios_folder() / "measured" / "h200").string();
   const std::string base = "cost --model qwen3-8b --input 1K --output 8 ";
   const std::string bad[] = {"cost --model qwen3-8b --input -5 --output 8",
                              "cost --model qwen3-8b --input 99999999999999999999 --output 8",
@@ -135,6 +138,9 @@ TEST(sim_cli, bad_input_is_one_line_on_stderr_and_exit_2) {
                              base + "--arch orthros --sequence-parallel 2 --left-context guess",
                              "no-such-verb",
                              "fit",
+                             "roofline",
+                             "roofline --runs " + sweep + " --batch 3",
+                             "roofline --runs no-such-sweep",
                              ""};
   for (const std::string& arguments : bad) {
     SCOPED_TRACE(arguments);
@@ -169,7 +175,7 @@ TEST(sim_cli, an_unknown_preset_lists_the_known) {
 
 TEST(sim_cli, every_verb_has_help) {
   for (const char* verb :
-       {"cost", "sweep", "memory", "breakeven", "plan", "compare", "fit", "validate"}) {
+       {"cost", "sweep", "memory", "breakeven", "plan", "compare", "fit", "roofline", "validate"}) {
     const Outcome outcome = run(std::string(verb) + " --help");
     EXPECT_EQ(outcome.status, 0);
     EXPECT_NE(outcome.out.find("usage: orthros-sim"), std::string::npos);

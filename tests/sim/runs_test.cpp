@@ -15,6 +15,7 @@
 #include "sim/fit_kernels.hpp"
 #include "sim/fit_runs.hpp"
 #include "sim/prefill_passes.hpp"
+#include "sim/roofline.hpp"
 #include "sim/validation.hpp"
 #include "tests/sim/specs.hpp"
 
@@ -239,6 +240,31 @@ TEST(sim_runs, malformed_sweeps_are_refused) {
       "arch,input,batch,chunk,use,stage,op,launches,seconds\n"
       "orthros,8,1,8,fit,sideways,o_proj,1,1\n");
   EXPECT_THROW(measured_ops(CsvTable::read(ops.path())), InputError);
+}
+
+TEST(sim_runs, a_roofline_holds_each_measured_op_against_its_own_flops_and_bytes) {
+  const Sweep sweep;
+  const auto rows = roofline(sweep.ops, sweep.spec, load_profile("ideal"), sweep.hardware);
+  // down_proj of one decode step at batch 1, by hand: 36 layers of 12288 x 4096, base and copy but
+  // for the last layer's base row; weights once, two bytes an element, rows in and out likewise.
+  const auto found = std::find_if(rows.begin(), rows.end(), [](const RooflineRow& row) {
+    return row.arch == "orthros" && row.request.input == 8192 && row.request.batch == 1 &&
+           row.stage == Stage::decode && row.group == "down_proj";
+  });
+  ASSERT_NE(found, rows.end());
+  const int64_t weights = int64_t{36} * 12288 * 4096;
+  const int64_t products = 2 * 36 - 1;
+  EXPECT_EQ(found->flops, products * 2 * 12288 * 4096);
+  EXPECT_EQ(found->bytes, 2 * weights + products * 2 * (12288 + 4096));
+  EXPECT_DOUBLE_EQ(found->floor_s,
+                   static_cast<double>(found->bytes) / sweep.hardware.memory_bandwidth);
+  EXPECT_EQ(found->bound, "memory");
+  EXPECT_EQ(found->launches, 36);
+  for (const RooflineRow& row : rows) {
+    SCOPED_TRACE(row.group);
+    EXPECT_GT(row.ratio(), 0.0);
+    EXPECT_LT(row.ratio(), 1.0);
+  }
 }
 
 }  // namespace
