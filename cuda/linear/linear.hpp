@@ -33,7 +33,8 @@ struct Input {
   int64_t stride;
 };
 
-// How products of one shape run at rows / 2 < r <= rows.
+// How products of one shape run at `rows` rows and those before it down to the next size
+// (cuda/layout/product_sizes.hpp).
 struct LinearReport {
   int64_t out;
   int64_t in;
