@@ -32,11 +32,12 @@ std::unique_ptr<Linears> prepared_linears(const DeviceModel& model, int64_t rows
   auto linears = std::make_unique<Linears>(rows);
   const auto& mixer = std::get<SoftmaxAttention>(model.spec.layers[0].mixer);
   const DeviceLayer& layer = model.layers[0];
-  for (const Weight& w : {layer.qkv, slice(layer.qkv, 0, mixer.query_width()),
-                          slice(layer.qkv, mixer.query_width(), 2 * mixer.kv_width()), layer.output,
-                          layer.gate_up, layer.down}) {
+  for (const Weight& w :
+       {layer.qkv, slice(layer.qkv, 0, mixer.query_width()),
+        slice(layer.qkv, mixer.query_width(), 2 * mixer.kv_width()), layer.output, layer.down}) {
     linears->prepare(w);
   }
+  linears->prepare(layer.gate_up, true);
   return linears;
 }
 

@@ -20,11 +20,10 @@ inline std::vector<int64_t> product_sizes(int64_t over, int64_t most) {
   std::vector<int64_t> sizes;
   for (int64_t octave = over; octave < most; octave *= 2) {
     const int64_t half = octave + octave / 2;
-    const auto within =
-        octave < prompt_rows
-            ? std::array{octave + octave / 4, half, half + octave / 4, 2 * octave}
-            : std::array{octave + copies_behind, half, half + copies_behind, 2 * octave};
+    const int64_t behind = octave < prompt_rows ? 0 : copies_behind;
+    const std::array within{octave + behind, half, half + behind, 2 * octave};
     for (const int64_t size : within) {
+      if (size == (sizes.empty() ? over : sizes.back())) continue;
       sizes.push_back(std::min(size, most));
       if (size >= most) return sizes;
     }

@@ -2,6 +2,7 @@
 #include "cuda/linear/linear.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -22,43 +23,55 @@ constexpr int64_t fewest_outputs = 1024;         // for cuBLASLt: below, a produ
 constexpr int64_t most_outputs = 65536;          // above, vocabularies: few rows, not rounded
 constexpr int64_t row_product_trial_rows = 256;  // beyond, row_product is not worth timing
 constexpr int algorithms_tried = 8;
-constexpr int launches_timed = 3;
-constexpr double worth_timing = 1.2;  // of the best so far: beyond, the first launch has told
-// Few rows are timed as a decode step has them: by weights that no cache holds.
-constexpr int64_t cold_bytes = int64_t{150} << 20;
+constexpr int few_rows_algorithms_tried = 4;  // at each of many sizes
+constexpr size_t launches_timed = 3;
+constexpr double worth_timing = 1.15;  // of the best so far: beyond, the first launch has told
+// Few rows are timed as a decode step has them: over weights that no cache holds.
+constexpr int64_t cold_bytes = int64_t{300} << 20;
 
+// Times launches by graphs, so that the host's pace does not count.
 class Timer {
  public:
   Timer() {
-    ORTHROS_CUDA(cudaEventCreate(&start_));
-    ORTHROS_CUDA(cudaEventCreate(&end_));
+    ORTHROS_CUDA(cudaStreamCreate(&stream_));
+    for (cudaEvent_t& mark : marks_) ORTHROS_CUDA(cudaEventCreate(&mark));
   }
   ~Timer() {
-    cudaEventDestroy(start_);
-    cudaEventDestroy(end_);
+    for (const cudaEvent_t mark : marks_) cudaEventDestroy(mark);
+    cudaStreamDestroy(stream_);
   }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  // The shortest of `times` launches.
-  template <class Launch>
-  double microseconds(int times, const Launch& launch, cudaStream_t stream) {
-    float best = 0.0f;
-    for (int i = 0; i < times; ++i) {
-      ORTHROS_CUDA(cudaEventRecord(start_, stream));
-      launch();
-      ORTHROS_CUDA(cudaEventRecord(end_, stream));
-      ORTHROS_CUDA(cudaEventSynchronize(end_));
-      float milliseconds = 0.0f;
-      ORTHROS_CUDA(cudaEventElapsedTime(&milliseconds, start_, end_));
-      if (i == 0 || milliseconds < best) best = milliseconds;
+  // The shortest of `times` runs, one behind the other, of what `record` launches into a stream.
+  template <class Record>
+  double microseconds(size_t times, const Record& record) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t launches = nullptr;
+    ORTHROS_CUDA(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+    record(stream_);
+    ORTHROS_CUDA(cudaStreamEndCapture(stream_, &graph));
+    ORTHROS_CUDA(cudaGraphInstantiate(&launches, graph, 0));
+    ORTHROS_CUDA(cudaEventRecord(marks_[0], stream_));
+    for (size_t i = 1; i <= times; ++i) {
+      ORTHROS_CUDA(cudaGraphLaunch(launches, stream_));
+      ORTHROS_CUDA(cudaEventRecord(marks_[i], stream_));
     }
+    ORTHROS_CUDA(cudaStreamSynchronize(stream_));
+    float best = 0.0f;
+    for (size_t i = 1; i <= times; ++i) {
+      float milliseconds = 0.0f;
+      ORTHROS_CUDA(cudaEventElapsedTime(&milliseconds, marks_[i - 1], marks_[i]));
+      if (i == 1 || milliseconds < best) best = milliseconds;
+    }
+    ORTHROS_CUDA(cudaGraphExecDestroy(launches));
+    ORTHROS_CUDA(cudaGraphDestroy(graph));
     return 1000.0 * static_cast<double>(best);
   }
 
  private:
-  cudaEvent_t start_ = nullptr;
-  cudaEvent_t end_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  std::array<cudaEvent_t, launches_timed + 1> marks_{};
 };
 
 // How a shape runs at `report.rows` rows and those before it down to the next size.
@@ -69,13 +82,15 @@ struct Choice {
 
 // One shape's random operands, and the chain's results for them.
 struct Trial {
-  Trial(const Weight& shape, int64_t rows)
-      : size(padded16(shape.out) * shape.stride),
+  Trial(const Weight& shape, bool for_gated, int64_t rows)
+      : gated(for_gated),
+        size(padded16(shape.out) * shape.stride),
         copies(1 + cold_bytes / (size * static_cast<int64_t>(sizeof(bf16_bits)))),
         weights(size * copies),
         inputs(rows * shape.stride),
         expected(rows * padded16(shape.out)),
         got(expected.size()),
+        activations(gated ? std::min(rows, prompt_rows) * padded16(shape.out) / 2 : 0),
         differing(1),
         w{weights.data(), shape.out, shape.in, shape.stride},
         y_stride(padded16(shape.out)) {
@@ -97,18 +112,19 @@ struct Trial {
     return differing.to_host()[0] == 0;
   }
 
-  // Microseconds of multiply(weight) at this many rows, the shortest of `times`.
+  // Microseconds of multiply(weight, stream) at this many rows, the shortest of `times`.
   template <class Multiply>
-  double microseconds(int64_t rows, int times, const Multiply& multiply) {
+  double microseconds(int64_t rows, size_t times, const Multiply& multiply) {
     const int64_t products = rows <= prompt_rows ? copies : 1;
-    const auto all = [&] {
+    const auto record = [&](cudaStream_t stream) {
       for (int64_t i = 0; i < products; ++i) {
-        multiply(Weight{weights.data() + i * size, w.out, w.in, w.stride});
+        multiply(Weight{weights.data() + i * size, w.out, w.in, w.stride}, stream);
       }
     };
-    return timer.microseconds(times, all, nullptr) / static_cast<double>(products);
+    return timer.microseconds(times, record) / static_cast<double>(products);
   }
 
+  bool gated;      // few rows' products are timed with SwiGLU
   int64_t size;    // of a weight
   int64_t copies;  // different ones
   Timer timer;
@@ -116,6 +132,7 @@ struct Trial {
   DeviceBuffer<bf16_bits> inputs;    // rows x in
   DeviceBuffer<bf16_bits> expected;  // rows x out
   DeviceBuffer<bf16_bits> got;
+  DeviceBuffer<bf16_bits> activations;  // few rows x out / 2, where gated
   DeviceBuffer<unsigned long long> differing;
   Weight w;
   int64_t y_stride;
@@ -127,13 +144,13 @@ class Linears::State {
  public:
   explicit State(int64_t most_rows) : most_rows_(most_rows) {}
 
-  void prepare(const Weight& w) {
+  void prepare(const Weight& w, bool gated) {
     if (most_rows_ <= row_product_rows || choices_.contains(key(w)) || w.in % 16 != 0 ||
         w.out < fewest_outputs || w.out > most_outputs) {
       return;
     }
     std::vector<Choice> choices;
-    Trial trial(w, most_rows_);
+    Trial trial(w, gated, most_rows_);
     for (const int64_t rows : product_sizes(row_product_rows, most_rows_)) {
       choices.push_back(choose(trial, rows));
     }
@@ -174,14 +191,23 @@ class Linears::State {
   using Key = std::tuple<int64_t, int64_t, int64_t>;
   static Key key(const Weight& w) { return {w.out, w.in, w.stride}; }
 
-  // What cuBLASLt offers for these rows and, where there are few, for twice as many: the tiles of
-  // these often serve better.
+  // What cuBLASLt offers for prompts' rows; for few rows all that it offers for any such number,
+  // for what serves one best is often offered for another alone.
   std::vector<cublasLtMatmulAlgo_t> offered(const Trial& trial, int64_t rows) const {
-    auto all = lt_.offered(trial.w, trial.input(rows), trial.y_stride, algorithms_tried);
-    if (rows > prompt_rows) return all;
-    const auto wider =
-        lt_.offered(trial.w, trial.input(2 * rows), trial.y_stride, algorithms_tried);
-    all.insert(all.end(), wider.begin(), wider.end());
+    const auto at = [&](int64_t size, int most) {
+      return lt_.offered(trial.w, trial.input(size), trial.y_stride, most);
+    };
+    if (rows > prompt_rows) return at(rows, algorithms_tried);
+    std::vector<cublasLtMatmulAlgo_t> all;
+    constexpr int64_t step = 8;
+    for (int64_t size = row_product_rows + step; size <= prompt_rows; size += step) {
+      for (const auto& one : at(size, few_rows_algorithms_tried)) {
+        const auto same = [&](const auto& other) {
+          return std::equal(std::begin(one.data), std::end(one.data), std::begin(other.data));
+        };
+        if (std::none_of(all.begin(), all.end(), same)) all.push_back(one);
+      }
+    }
     return all;
   }
 
@@ -189,10 +215,12 @@ class Linears::State {
     const Weight& w = trial.w;
     const Input x = trial.input(rows);
     bf16_bits* y = trial.got.data();
+    const bool with_gate = trial.gated && rows <= prompt_rows;
     Choice best{{w.out, w.in, rows, row_product_algorithm, 0.0, 0, 0}, std::nullopt};
     const auto row_product_time = [&] {
-      return trial.microseconds(rows, launches_timed, [&](const Weight& each) {
-        launch_row_product({each, x, y, trial.y_stride, RowResult::rounded, true, nullptr});
+      return trial.microseconds(rows, launches_timed, [&](const Weight& each, cudaStream_t stream) {
+        const RowResult result = with_gate ? RowResult::gated : RowResult::rounded;
+        launch_row_product({each, x, y, trial.y_stride, result, true, stream});
       });
     };
     if (rows <= row_product_trial_rows) best.report.microseconds = row_product_time();
@@ -200,9 +228,13 @@ class Linears::State {
       ++best.report.offered;
       if (!trial.equal(lt_, algorithm, rows)) continue;
       ++best.report.equal;
-      const auto time = [&](int times) {
-        return trial.microseconds(rows, times, [&](const Weight& each) {
-          lt_.multiply(algorithm, each, x, y, trial.y_stride, nullptr);
+      const auto time = [&](size_t times) {
+        return trial.microseconds(rows, times, [&](const Weight& each, cudaStream_t stream) {
+          lt_.multiply(algorithm, each, x, y, trial.y_stride, stream);
+          if (with_gate) {
+            launch_swiglu(y, rows, trial.y_stride, w.out / 2, trial.activations.data(),
+                          trial.y_stride / 2, stream);
+          }
         });
       };
       double& least = best.report.microseconds;
@@ -226,8 +258,8 @@ class Linears::State {
 Linears::Linears(int64_t most_rows) : state_(std::make_unique<State>(most_rows)) {}
 Linears::~Linears() = default;
 
-void Linears::prepare(const Weight& w) {
-  state_->prepare(w);
+void Linears::prepare(const Weight& w, bool gated) {
+  state_->prepare(w, gated);
 }
 
 void Linears::set_overlap(bool overlap) {

@@ -58,8 +58,9 @@ class Linears {
   // Chooses how to run products of this weight's shape: times row_product and those cuBLASLt
   // algorithms whose results on random rows are the chain's, bit for bit. Once a shape, before the
   // first call; a shape that is not prepared goes through row_product. Weights that only give
-  // floats need none. Takes memory for a product of `most_rows` rows while it runs.
-  void prepare(const Weight& w);
+  // floats need none. gated: its products are those of gated(). While it runs it takes memory for
+  // a product of `most_rows` rows and, since L2 must not hold them, for 300 MiB of weights.
+  void prepare(const Weight& w, bool gated = false);
 
   // Whether launches may start before the kernel ahead of them has ended, reading W alone until
   // then. True at first; the kernel ahead need not know.
