@@ -2,6 +2,7 @@
 // the cache.
 #include "cuda/kernels/eight.hpp"
 #include "cuda/kernels/elementwise.hpp"
+#include "cuda/kernels/place_rows.hpp"
 #include "cuda/support/launch.hpp"
 #include "reference/hopper/e4m3.hpp"
 #include "reference/hopper/norm_order.hpp"
@@ -279,6 +280,10 @@ void launch_place_heads(const HeadPlacement& placement, cudaStream_t stream) {
   const int64_t heads = (placement.has_queries ? shape.query_heads : 0) +
                         (placement.has_keys ? 2 * shape.kv_heads : 0);
   if (placement.count * heads == 0) return;
+  constexpr int64_t many_rows = 264;
+  if (placement.count >= many_rows && place_rows_fits(placement)) {
+    return launch_place_rows(placement, stream);
+  }
   const int64_t padded = hopper::padded_groups(shape.width);
   // A lane has two groups where these are partners, and where a warp has too few lanes for one
   // each.
@@ -286,7 +291,6 @@ void launch_place_heads(const HeadPlacement& placement, cudaStream_t stream) {
                        (placement.rotary == nullptr || placement.rotary_width == shape.width);
   const int64_t team = in_lane || padded > 32 ? padded / 2 : padded;
   // Many rows: several heads a team. Few: every head at once.
-  constexpr int64_t many_rows = 264;
   int64_t share = heads;
   while (placement.count >= many_rows && share > heads / 4 && share % 2 == 0) share /= 2;
   const int64_t teams = threads / team;

@@ -53,9 +53,13 @@ ORTHROS_HOST_DEVICE float sum_of_squares(const T* x, int64_t width) {
   return halved_sum(x, width, 0, 1, padded_groups(width));
 }
 
-// 1 / sqrt(sum / width + eps): four IEEE operations.
+// 1 / sqrt(mean + eps): three IEEE operations.
+ORTHROS_HOST_DEVICE inline float inverse_root(float mean, float eps) {
+  return reciprocal(square_root(add(mean, eps)));
+}
+// The same of sum / width, one more.
 ORTHROS_HOST_DEVICE inline float inverse_root(float sum, int64_t width, float eps) {
-  return divide(1.0f, square_root(add(divide(sum, static_cast<float>(width)), eps)));
+  return inverse_root(divide(sum, static_cast<float>(width)), eps);
 }
 
 // gain: the stored one, or add(1, stored) where norms are zero-centred.

@@ -33,6 +33,10 @@ ORTHROS_HOST_DEVICE inline float multiply(float x, float y) {
 ORTHROS_HOST_DEVICE inline float divide(float x, float y) {
   ORTHROS_DEVICE_OR_HOST(__fdiv_rn(x, y), x / y);
 }
+// 1 / x. Of an attention row's sum there is one; each element of the output is multiplied by it.
+ORTHROS_HOST_DEVICE inline float reciprocal(float x) {
+  ORTHROS_DEVICE_OR_HOST(__frcp_rn(x), 1.0f / x);
+}
 ORTHROS_HOST_DEVICE inline float square_root(float x) {
   ORTHROS_DEVICE_OR_HOST(__fsqrt_rn(x), std::sqrt(x));
 }

@@ -46,9 +46,4 @@ ORTHROS_HOST_DEVICE inline float fold(float before, float factor, float value) {
   return fused(factor, value, before);
 }
 
-// One reciprocal a row; each element of the output is then multiply(o, reciprocal).
-ORTHROS_HOST_DEVICE inline float reciprocal(float sum) {
-  return divide(1.0f, sum);
-}
-
 }  // namespace orthros::hopper
