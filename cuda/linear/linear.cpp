@@ -191,22 +191,26 @@ class Linears::State {
   using Key = std::tuple<int64_t, int64_t, int64_t>;
   static Key key(const Weight& w) { return {w.out, w.in, w.stride}; }
 
-  // What cuBLASLt offers for prompts' rows; for few rows all that it offers for any such number,
-  // for what serves one best is often offered for another alone.
+  // Different algorithms that cuBLASLt offers: for few rows at any such number, since what serves
+  // one best is often offered for another alone; for prompts at `rows` and where copies begin.
   std::vector<cublasLtMatmulAlgo_t> offered(const Trial& trial, int64_t rows) const {
-    const auto at = [&](int64_t size, int most) {
-      return lt_.offered(trial.w, trial.input(size), trial.y_stride, most);
-    };
-    if (rows > prompt_rows) return at(rows, algorithms_tried);
     std::vector<cublasLtMatmulAlgo_t> all;
-    constexpr int64_t step = 8;
-    for (int64_t size = row_product_rows + step; size <= prompt_rows; size += step) {
-      for (const auto& one : at(size, few_rows_algorithms_tried)) {
+    const auto add = [&](int64_t size, int most) {
+      for (const auto& one : lt_.offered(trial.w, trial.input(size), trial.y_stride, most)) {
         const auto same = [&](const auto& other) {
           return std::equal(std::begin(one.data), std::end(one.data), std::begin(other.data));
         };
         if (std::none_of(all.begin(), all.end(), same)) all.push_back(one);
       }
+    };
+    if (rows > prompt_rows) {
+      add(rows, algorithms_tried);
+      add(rows - copies_behind + 1, algorithms_tried);
+      return all;
+    }
+    constexpr int64_t step = 8;
+    for (int64_t size = row_product_rows + step; size <= prompt_rows; size += step) {
+      add(size, few_rows_algorithms_tried);
     }
     return all;
   }
