@@ -137,14 +137,30 @@ double decode_step_seconds(Runner& engine, int64_t batch, int64_t n, int64_t ste
   return median(all);
 }
 
-OpTimes time_ops(Runner& engine, const Load& load) {
+OpTimes time_ops(Runner& engine, const Load& load, Measured* whole) {
   OpTimes times;
   std::vector<NextToken> next;
   if (load.prefills) {
     warm_up(engine, load);
-    OpClock clock(engine);
-    next = next_tokens(engine.prefill(random_prompts(engine.spec(), load)));
-    times.prefill = clock.take();
+    const std::vector<Prompt> prompts = random_prompts(engine.spec(), load);
+    Measured measured;
+    measured.repeats = 1;
+    {
+      OpClock clock(engine);
+      std::vector<Prediction> predictions;
+      measured.ttft = seconds_of([&] { predictions = engine.prefill(prompts); }, engine.stream());
+      times.prefill = clock.take();
+      next = next_tokens(predictions);
+    }
+    measured.end_to_end = measured.ttft;
+    if (whole != nullptr && load.output > 1) {
+      const int64_t steps = load.output - 1;
+      const double decoding =
+          seconds_of([&] { engine.decode_greedily(next, steps); }, engine.stream());
+      measured.decode_step = decoding / static_cast<double>(steps);
+      measured.end_to_end += decoding;
+    }
+    if (whole != nullptr) *whole = measured;
   } else {
     engine.fill_randomly(load.input);
     for (int64_t s = 0; s < load.batch; ++s) next.push_back({s, 1});

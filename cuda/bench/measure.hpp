@@ -47,11 +47,13 @@ struct OpTime {
   double seconds = 0.0;
 };
 // Ops of the load's prefill and of the decode step behind it, launched one by one with an event
-// between them (which costs each a microsecond or two).
+// between them (which costs each a microsecond or two). `whole`, unless null and with a prefill:
+// what the very same run took; its decode steps come as one graph before the one that is looked
+// into.
 struct OpTimes {
   std::vector<OpTime> prefill;
   std::vector<OpTime> decode;
 };
-OpTimes time_ops(Runner& engine, const Load& load);
+OpTimes time_ops(Runner& engine, const Load& load, Measured* whole = nullptr);
 
 }  // namespace orthros::cuda

@@ -86,6 +86,7 @@ Json result_json(const BenchResult& result) {
             {"repeats", m.repeats},
             {"prefills", load.prefills},
             {"attention", result.attention},
+            {"attention_compiling_s", result.compiling_s > 0.0 ? Json(result.compiling_s) : Json()},
             {"ttft_s", load.prefills ? Json(m.ttft) : Json()},
             {"prefill_tokens_per_s", rate(batch * static_cast<double>(load.input), m.ttft)},
             {"decode_step_s", load.output > 1 ? Json(m.decode_step) : Json()},

@@ -43,6 +43,7 @@ struct BenchResult {
   int64_t weight_bytes = 0;
   int64_t engine_bytes = 0;
   Clocks clocks;                        // right behind the last run
+  double compiling_s = 0.0;             // by the rank whose attention compiled longest, in all runs
   std::string attention = "one order";  // of prompts without a window
   std::optional<AttentionDifference> difference;
   std::optional<OpTimes> ops;

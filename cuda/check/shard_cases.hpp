@@ -8,7 +8,6 @@
 #include "cuda/check/findings.hpp"
 #include "cuda/check/random_case.hpp"
 #include "cuda/group/sharded_engine.hpp"
-#include "cuda/group/striped_engine.hpp"
 
 namespace orthros::cuda {
 

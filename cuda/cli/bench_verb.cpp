@@ -42,6 +42,7 @@ Prompts are random tokens. Times are medians of CUDA events after a warm-up.
 --order: each linear layer of a decode step beside the fastest of cuBLASLt's, free to split k and to
   add up in any order, and what the step would save.
 --ops: each op's time, launched one by one, by the simulator's names; gate_up_proj has SwiGLU in it.
+  With --repeats 1 they are those of the one run that is timed: for prompts that take minutes.
 --sweep: every load of a list in scenarios/measured/, in one process; writes OUT-runs.csv,
   OUT-ops.csv and OUT-sweep.json (cuda/bench/sweep.hpp), which 'orthros-sim fit --runs' reads.
 --gpus N: --ops shows rank 0's, exchanges between the ranks among them.
@@ -92,12 +93,20 @@ BenchResult bench_architecture(const cli::po::variables_map& given, const BenchO
   result.kv = limits.kv;
   result.gpus = gpus.ranks;
   {
-    const DeviceRunner engine(
-        input, limits, gpus, attention == nullptr ? PromptAttentionMaker{} : [] {
-          return std::make_unique<CudnnAttention>();
-        });
-    result.measured = measure(*engine, load, options.repeats);
-    if (options.ops) result.ops = time_ops(*engine, load);
+    std::vector<const CudnnAttention*> made;  // by rank; they live as long as the engine
+    const PromptAttentionMaker make_attention = [&] {
+      auto own = std::make_unique<CudnnAttention>();
+      made.push_back(own.get());
+      return own;
+    };
+    const DeviceRunner engine(input, limits, gpus,
+                              attention == nullptr ? PromptAttentionMaker{} : make_attention);
+    const bool at_once = options.ops && options.repeats == 1 && load.prefills;
+    if (!at_once) result.measured = measure(*engine, load, options.repeats);
+    if (options.ops) result.ops = time_ops(*engine, load, at_once ? &result.measured : nullptr);
+    for (const CudnnAttention* rank : made) {
+      result.compiling_s = std::max(result.compiling_s, rank->compiling_seconds());
+    }
     result.engine_bytes = engine->bytes();
     result.weight_bytes = engine.weight_bytes();
   }

@@ -9,7 +9,6 @@
 #include "cuda/engine/engine.hpp"
 #include "cuda/engine/kv_calibration.hpp"
 #include "cuda/group/sharded_engine.hpp"
-#include "cuda/group/striped_engine.hpp"
 #include "cuda/group/world.hpp"
 #include "reference/cli_support/options.hpp"
 #include "reference/spec/input_error.hpp"
@@ -67,11 +66,10 @@ DeviceRunner::DeviceRunner(const cli::ModelInput& input, const EngineLimits& lim
                            const GpuRequest& gpus, const PromptAttentionMaker& make_attention,
                            std::span<const int64_t> calibration) {
   const bool e4m3 = limits.kv == KvFormat::e4m3;
-  if (e4m3 && gpus.ranks > 1) throw InputError("--kv", "", "expected bf16 on several GPUs");
   if (e4m3 && make_attention) throw InputError("--kv", "", "expected bf16 beside cudnn");
+  EngineLimits own = limits;
   if (gpus.ranks == 1) {
     model_ = std::make_unique<DeviceModel>(load_on_device(input));
-    EngineLimits own = limits;
     if (!calibration.empty()) own.kv_scales = calibrated_scales(*model_, calibration);
     auto engine = std::make_unique<Engine>(*model_, own);
     if (make_attention) attention_ = make_attention();
@@ -79,22 +77,20 @@ DeviceRunner::DeviceRunner(const cli::ModelInput& input, const EngineLimits& lim
     runner_ = std::move(engine);
     return;
   }
+  spreading_of(input.spec);  // what cannot run ends here
+  if (!calibration.empty()) {
+    own.kv_scales = calibrated_scales(load_on_device(input), calibration);
+  }
   std::mutex reading;  // a checkpoint's files serve one reader at a time
   const ModelMaker make_model = [&] {
     if (input.seed) return load_on_device(input);
     const std::lock_guard lock(reading);
     return load_on_device(input);
   };
-  const auto keep = [&](auto engine) {
-    group_weight_bytes_ = engine->weight_bytes();
-    runner_ = std::move(engine);
-  };
-  if (input.spec.streams == Streams::dual) {
-    keep(std::make_unique<ShardedEngine>(input.spec, make_model, limits, gpus.group));
-  } else {
-    keep(std::make_unique<StripedEngine>(input.spec, make_model, limits, gpus.group,
-                                         make_attention));
-  }
+  auto engine =
+      std::make_unique<ShardedEngine>(input.spec, make_model, own, gpus.group, make_attention);
+  group_weight_bytes_ = engine->weight_bytes();
+  runner_ = std::move(engine);
 }
 
 int64_t DeviceRunner::weight_bytes() const {

@@ -25,8 +25,8 @@ GpuRequest read_gpu_request(const cli::po::variables_map& given);
 class DeviceRunner {
  public:
   // `make_attention`, unless empty: see Engine::attend_prompts_by; of models with one stream, over
-  // bf16 caches. calibration: token ids that set the scales of e4m3 caches, which one GPU alone
-  // has; without them all are 1. Throws InputError.
+  // bf16 caches. calibration: token ids that set the scales of e4m3 caches; without them all are 1.
+  // Throws InputError.
   DeviceRunner(const cli::ModelInput& input, const EngineLimits& limits, const GpuRequest& gpus,
                const PromptAttentionMaker& make_attention = {},
                std::span<const int64_t> calibration = {});

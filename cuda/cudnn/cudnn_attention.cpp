@@ -1,6 +1,7 @@
 // Keeps cuDNN's handle, and a plan for each shape that came.
 #include "cuda/cudnn/cudnn_attention.hpp"
 
+#include <chrono>
 #include <map>
 #include <tuple>
 
@@ -37,6 +38,8 @@ class CudnnAttention::State {
         workspace_.data());
   }
 
+  double compiling_seconds() const { return compiling_.count(); }
+
   const CudnnLibrary library;
   const std::string version;
 
@@ -49,12 +52,16 @@ class CudnnAttention::State {
                   problem.keys,      problem.row_stride, problem.head_stride};
     const auto found = plans_.find(key);
     if (found != plans_.end()) return found->second;
-    return plans_.try_emplace(key, library, handle_, problem).first->second;
+    const auto start = std::chrono::steady_clock::now();
+    AttentionPlan& made = plans_.try_emplace(key, library, handle_, problem).first->second;
+    compiling_ += std::chrono::steady_clock::now() - start;
+    return made;
   }
 
   cudnnHandle_t handle_ = nullptr;
   std::map<Key, AttentionPlan> plans_;
   DeviceBuffer<uint8_t> workspace_;
+  std::chrono::duration<double> compiling_{0};
 };
 
 CudnnAttention::CudnnAttention() : state_(std::make_unique<State>()) {}
@@ -62,6 +69,10 @@ CudnnAttention::~CudnnAttention() = default;
 
 void CudnnAttention::attend(const Attention& call, std::span<const QueryRun> runs) {
   for (const QueryRun& run : runs) state_->attend(call, run);
+}
+
+double CudnnAttention::compiling_seconds() const {
+  return state_->compiling_seconds();
 }
 
 const std::string& CudnnAttention::version() const {

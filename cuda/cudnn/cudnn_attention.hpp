@@ -25,6 +25,8 @@ class CudnnAttention : public PromptAttention {
 
   // "9.19.0"
   const std::string& version() const;
+  // That attend() spent so far on compiling.
+  double compiling_seconds() const;
 
  private:
   class State;

@@ -12,6 +12,9 @@ CudnnAttention::CudnnAttention() {
 }
 CudnnAttention::~CudnnAttention() = default;
 void CudnnAttention::attend(const Attention&, std::span<const QueryRun>) {}
+double CudnnAttention::compiling_seconds() const {
+  return 0.0;
+}
 const std::string& CudnnAttention::version() const {
   static const std::string none;
   return none;

@@ -24,7 +24,8 @@ Capacity::Capacity(const ModelSpec& spec, const EngineLimits& limits) {
   live = std::max(limits.outputs, limits.sequences);
   // One stream's predicting rows are gathered, and may be more than a pass's tokens.
   rows = std::max({limits.chunk + (streams == 2 ? live : 0), streams * limits.sequences, live});
-  split_rows = limits.held > 0 ? 0 : streams * limits.sequences;  // else ranks gather their own
+  // Ranks that share an output stream's attention gather their own.
+  split_rows = streams == 2 && limits.held > 0 ? 0 : streams * limits.sequences;
   context = limits.context;
 }
 

@@ -65,15 +65,16 @@ CUdeviceptr address(const bf16_bits* data) {
   return reinterpret_cast<CUdeviceptr>(data);
 }
 
-}  // namespace
-
-int64_t cache_page_bytes() {
+// Bytes of a sparse cache's page.
+int64_t page_bytes() {
   const CUmemAllocationProp prop = properties();
   size_t bytes = 0;
   require(driver().granularity(&bytes, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
           "cuMemGetAllocationGranularity");
   return static_cast<int64_t>(bytes);
 }
+
+}  // namespace
 
 CacheMemory::CacheMemory(int64_t elements, bool sparse) : elements_(elements), sparse_(sparse) {
   const int64_t needed = elements * static_cast<int64_t>(sizeof(bf16_bits));
@@ -83,7 +84,7 @@ CacheMemory::CacheMemory(int64_t elements, bool sparse) : elements_(elements), s
     backed_ = needed;
     return;
   }
-  const int64_t page = cache_page_bytes();
+  const int64_t page = page_bytes();
   const int64_t pages = (needed + page - 1) / page;
   CUdeviceptr at = 0;
   require(driver().reserve(&at, static_cast<size_t>(pages * page), 0, 0, 0), "cuMemAddressReserve");
@@ -107,7 +108,7 @@ CacheMemory::~CacheMemory() {
   driver().free(address(data_), static_cast<size_t>(reserved_));
 }
 
-void CacheMemory::hold(int64_t first, int64_t count) {
+void CacheMemory::hold(int64_t first, int64_t count, cudaStream_t stream) {
   if (!sparse_ || count <= 0) return;
   const int64_t page = reserved_ / static_cast<int64_t>(pages_.size());
   constexpr auto size = static_cast<int64_t>(sizeof(bf16_bits));
@@ -133,7 +134,7 @@ void CacheMemory::hold(int64_t first, int64_t count) {
     access.location = prop.location;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     require(driver().set_access(at, bytes, &access, 1), "cuMemSetAccess");
-    ORTHROS_CUDA(cudaMemset(reinterpret_cast<void*>(at), 0, bytes));
+    ORTHROS_CUDA(cudaMemsetAsync(reinterpret_cast<void*>(at), 0, bytes, stream));
     std::fill(pages_.begin() + static_cast<std::ptrdiff_t>(p),
               pages_.begin() + static_cast<std::ptrdiff_t>(stop), true);
     backed_ += piece.bytes;

@@ -1,6 +1,8 @@
 // CacheMemory: addresses for all of a cache, memory for all of it or for parts.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -24,9 +26,9 @@ class CacheMemory {
   bf16_bits* data() const { return data_; }
   int64_t size() const { return elements_; }
   int64_t bytes() const { return backed_; }  // of memory taken
-  // Puts memory, zeros, behind [first, first + count) and what shares its pages, where there is
-  // none. Throws DeviceError where none is left.
-  void hold(int64_t first, int64_t count);
+  // Puts memory behind [first, first + count) and what shares its pages, where there is none;
+  // zeros, for what follows in `stream`. Throws DeviceError where none is left.
+  void hold(int64_t first, int64_t count, cudaStream_t stream);
 
  private:
   void swap(CacheMemory& other) noexcept;
@@ -44,8 +46,5 @@ class CacheMemory {
   };
   std::vector<Piece> pieces_;
 };
-
-// Bytes of a sparse cache's page.
-int64_t cache_page_bytes();
 
 }  // namespace orthros::cuda

@@ -327,6 +327,11 @@ void Engine::assume(int64_t sequence, std::span<const int64_t> tokens) {
   state_->tokens[static_cast<size_t>(sequence)].assign(tokens.begin(), tokens.end());
 }
 
+void Engine::append(int64_t sequence, int64_t token) {
+  state_->check_sequence(sequence);
+  state_->tokens[static_cast<size_t>(sequence)].push_back(token);
+}
+
 const std::vector<int64_t>& Engine::tokens(int64_t sequence) const {
   state_->check_sequence(sequence);
   return state_->tokens[static_cast<size_t>(sequence)];

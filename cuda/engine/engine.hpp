@@ -51,6 +51,8 @@ class Engine : public Runner {
 
   // For a rank of several. The sequence's tokens from now on; its cache stays as it is.
   void assume(int64_t sequence, std::span<const int64_t> tokens);
+  // One more, which entered on another rank.
+  void append(int64_t sequence, int64_t token);
   const std::vector<int64_t>& tokens(int64_t sequence) const;
   // Throws as prefill and decode do for what they refuse.
   void require(std::span<const Prompt> prompts) const;

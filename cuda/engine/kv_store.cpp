@@ -6,13 +6,16 @@
 
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/kernels/weights.hpp"
+#include "cuda/layout/dealt_keys.hpp"
 
 namespace orthros::cuda {
 
 CacheShape cache_shape(const ModelSpec& spec, const EngineLimits& limits) {
   const auto& mixer = std::get<SoftmaxAttention>(spec.layers[0].mixer);
   constexpr int64_t align = 64;
-  const int64_t head_stride = (limits.context + align - 1) / align * align * mixer.head_width;
+  const int64_t places =
+      limits.deal.ranks > 1 ? most_dealt(limits.context, limits.deal.ranks) : limits.context;
+  const int64_t head_stride = (places + align - 1) / align * align * mixer.head_width;
   return {static_cast<int64_t>(spec.layers.size()),
           limits.sequences,
           mixer.kv_heads,
@@ -23,24 +26,52 @@ CacheShape cache_shape(const ModelSpec& spec, const EngineLimits& limits) {
 
 int64_t cache_bytes(const ModelSpec& spec, const EngineLimits& limits) {
   const CacheShape shape = cache_shape(spec, limits);
-  if (limits.kv == KvFormat::e4m3) return e4m3_store_bytes(spec, limits, shape);
+  const int64_t whole = limits.deal.ranks > 1 ? WholeLayer::bytes(spec, limits) : 0;
+  if (limits.kv == KvFormat::e4m3) return e4m3_store_bytes(spec, limits, shape) + whole;
   constexpr auto size = static_cast<int64_t>(sizeof(bf16_bits));
-  if (limits.held == 0) return 2 * shape.elements() * size;
+  if (limits.held == 0) return 2 * shape.elements() * size + whole;
   constexpr int64_t page = 2 << 20;  // at both ends of a head's run
   const int64_t run = (limits.held + CacheShape::slack_tokens) * shape.width * size + 2 * page;
-  return 2 * shape.layers * shape.sequences * shape.kv_heads * run;
+  return 2 * shape.layers *
+         (shape.sequences * shape.kv_heads * run + page);  // and each layer's first
 }
 
 KvStore::KvStore(const ModelSpec& spec, const EngineLimits& limits, EngineFault fault)
-    : shape_(cache_shape(spec, limits)), held_(static_cast<size_t>(limits.sequences)) {
+    : shape_(cache_shape(spec, limits)),
+      deal_(limits.deal),
+      held_(static_cast<size_t>(limits.sequences)) {
+  if (deal_.ranks > 1) whole_.emplace(spec, limits);
   if (limits.kv == KvFormat::e4m3) {
     e4m3_.emplace(spec, limits, shape_, fault);
     return;
   }
   keys_ = CacheMemory(shape_.elements(), limits.held > 0);
   values_ = CacheMemory(shape_.elements(), limits.held > 0);
-  if (limits.held > 0) return;
+  if (limits.held > 0) {
+    // Tensor copies look up a tensor's first address even for a box that lies outside of it.
+    for (int64_t i = 0; i < shape_.layers; ++i) {
+      keys_.hold(first_entry(i, 0), 1, nullptr);
+      values_.hold(first_entry(i, 0), 1, nullptr);
+    }
+    return;
+  }
   for (auto& ranges : held_) ranges.push_back({0, context()});
+}
+
+KvView KvStore::layer(int64_t layer) const {
+  const int64_t first = layer * shape_.layer_elements();
+  KvView view{keys_.data() + first, values_.data() + first, shape_.sequence_stride,
+              shape_.head_stride};
+  if (e4m3_) view = e4m3_->layer(layer);
+  view.deal = deal_;
+  return view;
+}
+
+KvView KvStore::seen(int64_t layer) const {
+  if (!e4m3_) return this->layer(layer);
+  KvView view = e4m3_->seen(layer);
+  view.deal = deal_;
+  return view;
 }
 
 std::vector<bf16_bits> KvStore::entries(const CacheMemory& from, int64_t layer, int64_t sequence,
@@ -62,15 +93,15 @@ std::vector<bf16_bits> KvStore::entries(const CacheMemory& from, int64_t layer, 
   return result;
 }
 
-void KvStore::hold(int64_t sequence, KeyRange range) {
+void KvStore::hold(int64_t sequence, KeyRange range, cudaStream_t stream) {
   const int64_t count = range.end - range.begin + CacheShape::slack_tokens;
   for (int64_t i = 0; i < shape_.layers; ++i) {
     for (int64_t h = 0; h < shape_.kv_heads; ++h) {
       const int64_t first =
           first_entry(i, sequence) + h * shape_.head_stride + range.begin * shape_.width;
       const int64_t elements = std::min(count * shape_.width, shape_.elements() - first);
-      keys_.hold(first, elements);
-      values_.hold(first, elements);
+      keys_.hold(first, elements, stream);
+      values_.hold(first, elements, stream);
     }
   }
   KeyRange joined{range.begin, std::min(range.end, context())};
@@ -162,6 +193,8 @@ void KvStore::draw(cudaStream_t stream) {
 }
 
 void KvStore::poison(int64_t sequence, int64_t length, cudaStream_t stream) {
+  if (whole_) whole_->poison(stream);
+  length = dealt_count(length, deal_);
   if (e4m3_) return e4m3_->poison(sequence, length, stream);
   for (const KeyRange& range : held_[static_cast<size_t>(sequence)]) {
     fill(sequence, {std::max(range.begin, length), range.end}, not_a_number, stream);

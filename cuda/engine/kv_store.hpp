@@ -7,6 +7,7 @@
 #include "cuda/engine/cache_memory.hpp"
 #include "cuda/engine/e4m3_store.hpp"
 #include "cuda/engine/engine.hpp"
+#include "cuda/engine/whole_layer.hpp"
 #include "cuda/layout/key_ranges.hpp"
 #include "cuda/layout/sizes.hpp"
 
@@ -24,17 +25,18 @@ class KvStore {
   // Null where entries are bf16.
   const E4m3Store* e4m3() const { return e4m3_ ? &*e4m3_ : nullptr; }
   // To write a layer's entries.
-  KvView layer(int64_t layer) const {
-    if (e4m3_) return e4m3_->layer(layer);
-    const int64_t first = layer * shape_.layer_elements();
-    return {keys_.data() + first, values_.data() + first, shape_.sequence_stride,
-            shape_.head_stride};
-  }
+  KvView layer(int64_t layer) const;
   // As attention is told of them.
-  KvView seen(int64_t layer) const { return e4m3_ ? e4m3_->seen(layer) : this->layer(layer); }
-  int64_t bytes() const { return keys_.bytes() + values_.bytes() + (e4m3_ ? e4m3_->bytes() : 0); }
+  KvView seen(int64_t layer) const;
+  // Where ranks are dealt splits: to write and read a layer's entries of a prompt. Null otherwise.
+  const WholeLayer* whole() const { return whole_ ? &*whole_ : nullptr; }
+  int64_t bytes() const {
+    return keys_.bytes() + values_.bytes() + (e4m3_ ? e4m3_->bytes() : 0) +
+           (whole_ ? whole_->bytes() : 0);
+  }
 
-  // Entries of a sequence at positions [begin, end), (end - begin) x Hkv d, as bf16.
+  // Entries of a sequence at places [begin, end), which are positions unless splits are dealt:
+  // (end - begin) x Hkv d, as bf16.
   std::vector<bf16_bits> keys(int64_t layer, int64_t sequence, KeyRange range) const {
     if (e4m3_) return e4m3_->entries(layer, sequence, range, false);
     return entries(keys_, layer, sequence, range);
@@ -45,8 +47,8 @@ class KvStore {
   }
 
   // Makes sure of memory for these positions, and for as many behind them as kernels may touch.
-  // What had none holds zeros.
-  void hold(int64_t sequence, KeyRange range);
+  // What had none holds zeros, in `stream`'s order.
+  void hold(int64_t sequence, KeyRange range, cudaStream_t stream);
   // Zeros at these positions, which have memory.
   void clear(int64_t sequence, KeyRange range, cudaStream_t stream);
   // Between a layer of the cache and packed memory: keys, then values, head by head.
@@ -59,7 +61,8 @@ class KvStore {
   // Every entry that has memory, written or not, random and about normal; large caches repeat
   // what was drawn.
   void draw(cudaStream_t stream);
-  // NaN, of e4m3 entries 0x7f, in every entry of a sequence from `length` on that has memory.
+  // NaN, of e4m3 entries 0x7f, in every entry of a sequence from position `length` on that has
+  // memory.
   void poison(int64_t sequence, int64_t length, cudaStream_t stream);
 
  private:
@@ -72,10 +75,12 @@ class KvStore {
   int64_t context() const { return shape_.head_stride / shape_.width; }
 
   CacheShape shape_;
+  Deal deal_;
   CacheMemory keys_;
   CacheMemory values_;
   std::vector<std::vector<KeyRange>> held_;  // by sequence, as asked for
   std::optional<E4m3Store> e4m3_;
+  std::optional<WholeLayer> whole_;
 };
 
 }  // namespace orthros::cuda

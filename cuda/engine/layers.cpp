@@ -131,7 +131,7 @@ void Layers::last_layer(const Pass& pass, cudaStream_t stream) {
                      buffers.qkv.data() + first * w.qkv, w.qkv, stream);
   done("qkv_proj");
   place(i, {first, pass.live}, true, false, pass, stream);
-  Attention call = attention(i, stream);
+  Attention call = attention(i, pass, stream);
   call.q += first * w.query;
   call.out += first * w.query;
   call.rows = pass.gathers ? buffers.live_rows.data() : buffers.attention_rows.data() + first;
@@ -169,19 +169,22 @@ void Layers::place(size_t layer, Span rows, bool queries, bool keys, const Pass&
   p.q = buffers.q.data() + rows.first * w.query;
   p.q_stride = w.query;
   p.kv = cache.layer(static_cast<int64_t>(layer));
+  if (brings_together(pass)) p.kv = cache.whole()->entries(p.kv);
   launch_place_heads(p, stream);
   done("elementwise");
-  if (hooks_.keys == nullptr || !keys || pass.decodes) return;
+  if (!keys || !brings_together(pass)) return;
   hooks_.keys->share(cache, static_cast<int64_t>(layer), stream);
   done("exchange");
 }
 
-Attention Layers::attention(size_t layer, cudaStream_t stream) const {
+Attention Layers::attention(size_t layer, const Pass& pass, cudaStream_t stream) const {
   int64_t window = mixer(layer).window.value_or(0);
   if (window > 0 && fault_ == EngineFault::window_off_by_one) ++window;
   const Weight& output = model_.layers[layer].output;
+  KvView seen = cache.seen(static_cast<int64_t>(layer));
+  if (brings_together(pass)) seen = cache.whole()->entries(seen);
   return {shape_,
-          cache.seen(static_cast<int64_t>(layer)),
+          seen,
           buffers.q.data(),
           buffers.o.data(),
           buffers.widths.query,
@@ -194,7 +197,7 @@ Attention Layers::attention(size_t layer, cudaStream_t stream) const {
 
 // o of all rows but, in the last layer, those that predict nothing.
 void Layers::attend(size_t layer, const Pass& pass, cudaStream_t stream) {
-  const Attention call = attention(layer, stream);
+  const Attention call = attention(layer, pass, stream);
   if (pass.decodes) {
     // One launch for both streams.
     attend_few(call, pass.base_rows, pass.rows, pass);
@@ -249,7 +252,7 @@ void Layers::attend_widened(const Attention& call, const Pass& pass) {
 // Eq. 5 and whatever else a decode step or predicting rows need: `base_rows` rows of the base
 // stream, windowed where the layer is, then copies.
 void Layers::attend_few(const Attention& call, int64_t base_rows, int64_t rows, const Pass& pass) {
-  if (hooks_.outputs != nullptr) {
+  if (hooks_.outputs != nullptr && !brings_together(pass)) {
     hooks_.outputs->attend(call, base_rows, rows, observer);
   } else if (!range_attention_fits(shape_)) {
     launch_plain_attention(call, rows);

@@ -75,7 +75,9 @@ class Layers {
   }
   const SoftmaxAttention& mixer(size_t layer) const;
   Norm norm(const bf16_bits* gain, int64_t width) const;
-  Attention attention(size_t layer, cudaStream_t stream) const;
+  // Whether a prompt's entries go to the whole layer first, whence ranks keep what they are dealt.
+  bool brings_together(const Pass& pass) const { return hooks_.keys != nullptr && !pass.decodes; }
+  Attention attention(size_t layer, const Pass& pass, cudaStream_t stream) const;
 
   const DeviceModel& model_;
   EngineFault fault_;

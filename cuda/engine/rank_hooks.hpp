@@ -21,16 +21,18 @@ class OutputAttention {
 
 class KvStore;
 
-// How ranks that run different chunks of a prompt all come to keep the whole cache.
+// How ranks that run different chunks of a prompt see each other's keys and values and what each
+// keeps of them.
 class KeySharing {
  public:
   virtual ~KeySharing() = default;
-  // In each layer of a prefill, once its keys and values stand in the cache and before anything
-  // attends to them: sends them to the other ranks and receives theirs.
+  // In each layer of a prefill, once the rank's new entries stand in cache.whole() and before
+  // anything attends to them: brings all that ranks keep of the layer and their new entries into
+  // every rank's cache.whole(), and those of the new ones that this rank is dealt into its cache.
   virtual void share(KvStore& cache, int64_t layer, cudaStream_t stream) = 0;
 };
 
-// Null: none of that.
+// Null: none of that. `keys` goes with EngineLimits::deal.
 struct RankHooks {
   OutputAttention* outputs = nullptr;
   KeySharing* keys = nullptr;

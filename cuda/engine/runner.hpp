@@ -30,7 +30,8 @@ struct EngineLimits {
   // One rank of several: tokens of each sequence whose entries this device has memory for at most.
   // 0: all of the context.
   int64_t held = 0;
-  KvFormat kv = KvFormat::bf16;               // e4m3 on one GPU only
+  Deal deal{};  // one rank of several: memory for the splits that are dealt to it, and no others
+  KvFormat kv = KvFormat::bf16;               // e4m3 without windows or on one GPU
   std::optional<hopper::KvScales> kv_scales;  // of e4m3 entries; none: all 1
 };
 

@@ -12,21 +12,7 @@ SplitPartials partials_at(float* memory, int64_t partials, int64_t width, int64_
   return {memory, most, most + partials, splits, {}};
 }
 
-int64_t most_slice(int64_t heads, int64_t ranks) {
-  return (heads + ranks - 1) / ranks;
-}
-
 }  // namespace
-
-int64_t ShardAttention::bytes(const AttentionShape& shape, int64_t ranks, const Size& size) {
-  const int64_t slice = most_slice(shape.query_heads, ranks);
-  const int64_t partials = size.rows * size.held * (shape.query_heads + ranks * slice);
-  return partials * (shape.width + 2) * static_cast<int64_t>(sizeof(float)) +
-         size.rows * shape.width * (slice + shape.query_heads) *
-             static_cast<int64_t>(sizeof(bf16_bits)) +
-         size.sequences * (size.held + 1) * static_cast<int64_t>(sizeof(int32_t)) +
-         size.sequences * size.context * static_cast<int64_t>(sizeof(SplitPlace));
-}
 
 ShardAttention::ShardAttention(const AttentionShape& shape, Exchange& exchange, int32_t rank,
                                int32_t ranks, const Size& size)
@@ -44,6 +30,11 @@ ShardAttention::ShardAttention(const AttentionShape& shape, Exchange& exchange, 
       of_ranks_(size.rows * shape.query_heads * shape.width) {
   counts_.fill_bytes(0);
   own_.fill_bytes(0);  // places behind a sequence's splits travel too
+}
+
+int64_t ShardAttention::bytes() const {
+  return held_.bytes() + counts_.bytes() + places_.bytes() + own_.bytes() + gathered_.bytes() +
+         merged_.bytes() + of_ranks_.bytes();
 }
 
 void ShardAttention::place(int64_t sequence, const SplitHolders& holders, cudaStream_t stream) {
@@ -71,7 +62,11 @@ void ShardAttention::attend(const Attention& call, int64_t base_rows, int64_t ro
   SplitPartials own =
       partials_at(own_.data(), shape_.query_heads * outputs * size_.held, shape_.width, size_.held);
   own.held = {held_.data(), counts_.data(), size_.held};
-  launch_split_partials(call, work, own);
+  if (split_attention_fits(shape_)) {
+    launch_split_partials(call, work, own);
+  } else {
+    launch_plain_partials(call, work, own);
+  }
   if (outputs == 0) return;
   done("output_attention");
   gather(outputs, call.stream);

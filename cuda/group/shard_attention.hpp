@@ -23,8 +23,6 @@ class ShardAttention : public OutputAttention {
     int64_t held;     // splits of a sequence on a rank, at most
     int64_t context;  // splits of a sequence, at most
   };
-  static int64_t bytes(const AttentionShape& shape, int64_t ranks, const Size& size);
-
   ShardAttention(const AttentionShape& shape, Exchange& exchange, int32_t rank, int32_t ranks,
                  const Size& size);
 
@@ -34,6 +32,7 @@ class ShardAttention : public OutputAttention {
   void attend(const Attention& call, int64_t base_rows, int64_t rows,
               const OpObserver& observer) override;
   bool captures() const override { return exchange_.captures(); }
+  int64_t bytes() const;  // of device memory
 
  private:
   HeadSlice slice(int32_t rank) const { return head_slice(shape_.query_heads, rank, ranks_); }

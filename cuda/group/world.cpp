@@ -30,10 +30,6 @@ const World& world() {
 
 #ifdef ORTHROS_MPI
 
-bool has_mpi() {
-  return true;
-}
-
 World join_world() {
   if (!started_by_mpirun()) return the_world;
   int level = 0;
@@ -64,10 +60,6 @@ void leave_world(int status) {
 }
 
 #else
-
-bool has_mpi() {
-  return false;
-}
 
 World join_world() {
   if (started_by_mpirun()) {

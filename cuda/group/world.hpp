@@ -12,8 +12,6 @@ struct World {
   int32_t on_host = 0;  // its number among the processes of its host
 };
 
-// Whether this build knows MPI.
-bool has_mpi();
 // Joins where mpirun started the process and the build knows MPI; throws std::runtime_error where
 // it does not know it, since every process would take itself for the only one. Once, before any
 // other.

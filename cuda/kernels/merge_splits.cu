@@ -26,7 +26,7 @@ __device__ float largest_of(float value, float* shared) {
   return value;
 }
 
-// Grid: row and query head; columns / 32. All threads bring `kept` splits at a time, with all of
+// Grid: row and query head; width / 32. All threads bring `kept` splits at a time, with all of
 // their loads in flight; the first warp folds them, a column a lane.
 __global__ void __launch_bounds__(threads)
     merge_splits(Attention call, SplitWork work, GatheredPartials gathered, int kept) {
@@ -57,10 +57,9 @@ __global__ void __launch_bounds__(threads)
   const auto bring = [&](int64_t first) {
     const int here = static_cast<int>(min(count - first, int64_t{kept}));
     for (int i = threadIdx.x; i < here * row_chunks; i += threads) {
-      copy_or_zero(
-          shared_address(parts) + i * 16,
-          partials.values + place_of(first + i / row_chunks) * width + column + i % row_chunks * 4,
-          true);
+      const int64_t at = column + i % row_chunks * 4;
+      copy_or_zero(shared_address(parts) + i * 16,
+                   partials.values + place_of(first + i / row_chunks) * width + at, at < width);
     }
     close_copy_group();
     return here;
@@ -101,7 +100,7 @@ __global__ void __launch_bounds__(threads)
       o = hopper::fold(o, factors[s], parts[s * columns + lane]);
     }
   }
-  if (threadIdx.x >= columns) return;
+  if (threadIdx.x >= columns || column + lane >= width) return;
   const float result = hopper::multiply(o, hopper::reciprocal(sum));
   call.out[(work.windowed_rows + split_row) * call.row_stride + head * width + column + lane] =
       hopper::round_bf16(result);
@@ -115,7 +114,7 @@ void launch_merge_splits(const Attention& call, const SplitWork& work,
   if (places == 0) return;
   const int kept = static_cast<int>(std::min<int64_t>(gathered.partials.splits, most_kept));
   const size_t shared = static_cast<size_t>(kept) * (row_bytes + 2 * sizeof(float));
-  const dim3 grid(static_cast<unsigned>(places), static_cast<unsigned>(call.shape.width / columns));
+  const dim3 grid(static_cast<unsigned>(places), blocks_for(call.shape.width, columns));
   launch(merge_splits, {grid, dim3(threads), shared}, call.stream, call, work, gathered, kept);
 }
 

@@ -3,6 +3,7 @@
 #include "cuda/kernels/eight.hpp"
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/kernels/place_rows.hpp"
+#include "cuda/layout/dealt_keys.hpp"
 #include "cuda/support/launch.hpp"
 #include "reference/hopper/e4m3.hpp"
 #include "reference/hopper/norm_order.hpp"
@@ -169,7 +170,9 @@ __global__ void __launch_bounds__(threads, 2)
   const bf16_bits* alpha = p.alpha[place.stream];
   const bf16_bits* beta = p.beta[place.stream];
   const bf16_bits* projected = p.projected + row * p.projected_stride;
-  const int64_t entry = place.sequence * p.kv.sequence_stride + place.position * width;
+  const int64_t entry =
+      place.sequence * p.kv.sequence_stride + dealt_place(place.position, p.kv.deal.ranks) * width;
+  const bool here = is_dealt(place.position, p.kv.deal);
   float* mine = shared + static_cast<int64_t>(threadIdx.x) / team * width;
   constexpr int angle_groups = InLane ? 1 : Held;
   float2 angles[angle_groups][8];
@@ -214,7 +217,7 @@ __global__ void __launch_bounds__(threads, 2)
         eight.store(to + first);
       }
     };
-    const bool writes = active && (query || row < p.base_rows);
+    const bool writes = active && (query || (row < p.base_rows && here));
     if (__all_sync(0xffffffff, value)) {
 #pragma unroll
       for (int j = 0; j < Held; ++j) {

@@ -191,7 +191,8 @@ __global__ void __launch_bounds__(threads, resident_blocks)
 bool place_rows_fits(const HeadPlacement& p) {
   const int64_t width = p.shape.width;
   return (width == 64 || width == 128 || width == 256) &&
-         (p.rotary == nullptr || p.rotary_width == width) && p.kv.keys8 == nullptr;
+         (p.rotary == nullptr || p.rotary_width == width) && p.kv.keys8 == nullptr &&
+         p.kv.deal.ranks == 1;
 }
 
 void launch_place_rows(const HeadPlacement& p, cudaStream_t stream) {

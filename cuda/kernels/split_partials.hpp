@@ -39,12 +39,15 @@ struct GatheredPartials {
   int64_t stride = 0;
 };
 
-// The first launch alone: windows of rows [0, base_rows) to call.out, and the partials of the
+// The first launch alone: windows of rows [0, windowed_rows) to call.out, and the partials of the
 // others.
 void launch_split_partials(const Attention& call, const SplitWork& work,
                            const SplitPartials& partials);
+// The same in plain code, of widths up to 512 and any group.
+void launch_plain_partials(const Attention& call, const SplitWork& work,
+                           const SplitPartials& partials);
 
-// Folds every row's splits left to right and writes its bf16 output.
+// Folds every row's splits left to right and writes its bf16 output. Any width.
 void launch_merge_splits(const Attention& call, const SplitWork& work,
                          const GatheredPartials& gathered);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/kernels/split_partials.hpp"
+#include "cuda/layout/dealt_keys.hpp"
 
 namespace orthros::cuda {
 
@@ -37,7 +38,7 @@ __device__ inline Item item_at(const Attention& call, const HeldSplits& held,
           place.kv_head,
           place.split,
           entry_offset(row.sequence, call.kv.sequence_stride, place.kv_head, call.kv.head_stride,
-                       base, call.shape.width),
+                       dealt_place(base, call.kv.deal.ranks), call.shape.width),
           static_cast<int>(range.begin - base),
           static_cast<int>(range.end - base)};
 }

@@ -33,10 +33,18 @@ struct RowTile {
   int32_t sequence;
 };
 
+// One rank's part of sequences whose splits are dealt round `ranks` of them; of one rank all.
+struct Deal {
+  int64_t rank = 0;
+  int64_t ranks = 1;
+};
+
 // One layer's keys and values: the entry of position t, KV head h of sequence s starts at
 // element s * sequence_stride + h * head_stride + t * width, keys and values alike; width is the
 // head's. A head's entries are contiguous. Offsets pass 2^31. Elements are bf16, or e4m3 entries of
 // a scale each KV head (reference/hopper/e4m3.hpp): the pointers of the other kind are null.
+// Where splits are dealt round several ranks, only this one's are here, t's entry at the place
+// dealt_place(t, ranks) (dealt_keys.hpp): split attention reads and place_heads writes such.
 struct KvView {
   bf16_bits* keys;
   bf16_bits* values;
@@ -45,6 +53,7 @@ struct KvView {
   uint8_t* keys8 = nullptr;
   uint8_t* values8 = nullptr;
   const int8_t* exponents = nullptr;  // scales': of the keys of each head, then of the values
+  Deal deal{};
 };
 
 // Query head h reads KV head h / (query_heads / kv_heads).
