@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cuda/check/kv_rounding_error.hpp"
 #include "cuda/check/promises.hpp"
 #include "cuda/group/rendezvous.hpp"
 #include "cuda/support/cuda_error.hpp"
@@ -74,14 +75,14 @@ ShardShape random_shape(const Dealer& deal, const std::string& name) {
 
 // A group one of whose ranks throws must fail with that rank's words, and soon, and leave the
 // devices well.
-void rank_failure(const CheckCase& check_case, const ModelMaker& make_model, GroupOptions group,
-                  Findings& findings) {
+void rank_failure(const CheckCase& check_case, const ModelMaker& make_model,
+                  const EngineLimits& limits, GroupOptions group, Findings& findings) {
   group.failing_rank = static_cast<int64_t>(group.devices.size()) - 1;
   group.patience_ms = 60'000;
   const std::string expected = fmt::format("rank {}: told to fail", group.failing_rank);
   std::string heard = "nothing";
   {
-    ShardedEngine engine(check_case.spec, make_model, limits_of(check_case), group);
+    ShardedEngine engine(check_case.spec, make_model, limits, group);
     EngineDriver driver(engine, check_case.sequences);
     try {
       driver.prefill(prompt_lengths(check_case.sequences));
@@ -130,14 +131,23 @@ std::vector<CheckCase> shard_cases(Suite suite, uint64_t seed) {
   return cases;
 }
 
-void run_shard_case(const CheckCase& check_case, const GroupOptions& group, Findings& findings) {
+void run_shard_case(const CheckCase& check_case, const GroupOptions& group, KvFormat kv,
+                    Findings& findings) {
   const ModelMaker make_model = [&] { return DeviceModel(check_case.spec, check_case.seed); };
+  EngineLimits as_one = limits_of(check_case);
   RunRecord single;
   {
     const DeviceModel model = make_model();
-    Engine engine(model, limits_of(check_case));
-    PromiseRun run(check_case, engine, findings);
-    single = run.main_run();
+    const auto run_alone = [&] {
+      Engine engine(model, as_one);
+      single = PromiseRun(check_case, engine, findings).main_run();
+    };
+    run_alone();
+    if (kv == KvFormat::e4m3) {
+      as_one.kv = kv;
+      as_one.kv_scales = case_scales(check_case.spec, single);
+      run_alone();
+    }
   }
   const auto runs_as_one = [&](Runner& engine) {
     PromiseRun run(check_case, engine, findings);
@@ -151,14 +161,14 @@ void run_shard_case(const CheckCase& check_case, const GroupOptions& group, Find
     if (rounds && balanced) continue;  // splits are dealt in one way
     GroupOptions options = group;
     options.balanced = balanced;
-    EngineLimits limits = limits_of(check_case);
+    EngineLimits limits = as_one;
     // Halves are appended again after a truncation, all to one rank, which balanced shards leave no
     // room for: there a context with that room.
     if (balanced) limits.context *= static_cast<int64_t>(options.devices.size());
     ShardedEngine engine(check_case.spec, make_model, limits, options);
     runs_as_one(engine);
   }
-  rank_failure(check_case, make_model, group, findings);
+  rank_failure(check_case, make_model, as_one, group, findings);
 }
 
 }  // namespace orthros::cuda

@@ -15,8 +15,10 @@ namespace orthros::cuda {
 // ranks' windows, answers that enter new splits; and random ones.
 std::vector<CheckCase> shard_cases(Suite suite, uint64_t seed);
 
-// One GPU's caches and logits, then the group's, with shards of equal work and of equal length, in
-// every way that the case is run; then a rank that fails, which must end the run everywhere.
-void run_shard_case(const CheckCase& check_case, const GroupOptions& group, Findings& findings);
+// One GPU's caches and logits, of this format, then the group's, with shards of equal work and of
+// equal length, in every way that the case is run; then a rank that fails, which must end the run
+// everywhere.
+void run_shard_case(const CheckCase& check_case, const GroupOptions& group, KvFormat kv,
+                    Findings& findings);
 
 }  // namespace orthros::cuda

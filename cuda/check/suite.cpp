@@ -194,7 +194,7 @@ Findings run_suite(const CheckRequest& request) {
     bool device_works = true;
     try {
       if (request.group) {
-        run_shard_case(each, *request.group, findings);
+        run_shard_case(each, *request.group, request.kv, findings);
       } else {
         run_case(each, request.fault, request.kv, models, findings);
       }

@@ -110,9 +110,6 @@ int run_check(const cli::Arguments& arguments) {
   const DeviceInfo device = require_device();
   const GpuRequest gpus = read_gpu_request(*given);
   if (gpus.ranks > 1) request.group = gpus.group;
-  if (request.group && request.kv == KvFormat::e4m3) {
-    throw InputError("--kv", "", "expected bf16 on several GPUs");
-  }
 
   CheckSetting setting;
   setting.suite = cli::text_option(*given, "suite");

@@ -61,7 +61,7 @@ CUmemAllocationProp properties() {
   return prop;
 }
 
-CUdeviceptr address(const bf16_bits* data) {
+CUdeviceptr address(const uint8_t* data) {
   return reinterpret_cast<CUdeviceptr>(data);
 }
 
@@ -76,19 +76,18 @@ int64_t page_bytes() {
 
 }  // namespace
 
-CacheMemory::CacheMemory(int64_t elements, bool sparse) : elements_(elements), sparse_(sparse) {
-  const int64_t needed = elements * static_cast<int64_t>(sizeof(bf16_bits));
-  if (needed == 0) return;
+CacheMemory::CacheMemory(int64_t bytes, bool sparse) : size_(bytes), sparse_(sparse) {
+  if (bytes == 0) return;
   if (!sparse) {
-    ORTHROS_CUDA(cudaMalloc(reinterpret_cast<void**>(&data_), static_cast<size_t>(needed)));
-    backed_ = needed;
+    ORTHROS_CUDA(cudaMalloc(reinterpret_cast<void**>(&data_), static_cast<size_t>(bytes)));
+    taken_ = bytes;
     return;
   }
   const int64_t page = page_bytes();
-  const int64_t pages = (needed + page - 1) / page;
+  const int64_t pages = (bytes + page - 1) / page;
   CUdeviceptr at = 0;
   require(driver().reserve(&at, static_cast<size_t>(pages * page), 0, 0, 0), "cuMemAddressReserve");
-  data_ = reinterpret_cast<bf16_bits*>(at);
+  data_ = reinterpret_cast<uint8_t*>(at);
   reserved_ = pages * page;
   pages_.assign(static_cast<size_t>(pages), false);
 }
@@ -111,9 +110,8 @@ CacheMemory::~CacheMemory() {
 void CacheMemory::hold(int64_t first, int64_t count, cudaStream_t stream) {
   if (!sparse_ || count <= 0) return;
   const int64_t page = reserved_ / static_cast<int64_t>(pages_.size());
-  constexpr auto size = static_cast<int64_t>(sizeof(bf16_bits));
-  const auto begin = static_cast<size_t>(first * size / page);
-  const auto end = static_cast<size_t>(((first + count) * size + page - 1) / page);
+  const auto begin = static_cast<size_t>(first / page);
+  const auto end = static_cast<size_t>((first + count + page - 1) / page);
   const CUmemAllocationProp prop = properties();
   for (size_t p = begin; p < end;) {
     if (pages_[p]) {
@@ -137,15 +135,15 @@ void CacheMemory::hold(int64_t first, int64_t count, cudaStream_t stream) {
     ORTHROS_CUDA(cudaMemsetAsync(reinterpret_cast<void*>(at), 0, bytes, stream));
     std::fill(pages_.begin() + static_cast<std::ptrdiff_t>(p),
               pages_.begin() + static_cast<std::ptrdiff_t>(stop), true);
-    backed_ += piece.bytes;
+    taken_ += piece.bytes;
     p = stop;
   }
 }
 
 void CacheMemory::swap(CacheMemory& other) noexcept {
   std::swap(data_, other.data_);
-  std::swap(elements_, other.elements_);
-  std::swap(backed_, other.backed_);
+  std::swap(size_, other.size_);
+  std::swap(taken_, other.taken_);
   std::swap(sparse_, other.sparse_);
   std::swap(reserved_, other.reserved_);
   std::swap(pages_, other.pages_);

@@ -6,16 +6,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "cuda/layout/rows.hpp"
-
 namespace orthros::cuda {
 
-// bf16 values at one address each. Movable only.
+// Bytes at one address each. Movable only.
 class CacheMemory {
  public:
   CacheMemory() = default;
   // Memory behind every address, or, `sparse`, behind none yet.
-  CacheMemory(int64_t elements, bool sparse);
+  CacheMemory(int64_t bytes, bool sparse);
   CacheMemory(CacheMemory&& other) noexcept { swap(other); }
   CacheMemory& operator=(CacheMemory&& other) noexcept {
     swap(other);
@@ -23,9 +21,9 @@ class CacheMemory {
   }
   ~CacheMemory();
 
-  bf16_bits* data() const { return data_; }
-  int64_t size() const { return elements_; }
-  int64_t bytes() const { return backed_; }  // of memory taken
+  uint8_t* data() const { return data_; }
+  int64_t size() const { return size_; }
+  int64_t taken() const { return taken_; }  // bytes of memory
   // Puts memory behind [first, first + count) and what shares its pages, where there is none;
   // zeros, for what follows in `stream`. Throws DeviceError where none is left.
   void hold(int64_t first, int64_t count, cudaStream_t stream);
@@ -33,9 +31,9 @@ class CacheMemory {
  private:
   void swap(CacheMemory& other) noexcept;
 
-  bf16_bits* data_ = nullptr;
-  int64_t elements_ = 0;
-  int64_t backed_ = 0;
+  uint8_t* data_ = nullptr;
+  int64_t size_ = 0;
+  int64_t taken_ = 0;
   bool sparse_ = false;
   int64_t reserved_ = 0;     // bytes of addresses
   std::vector<bool> pages_;  // which have memory

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cuda/engine/cache_memory.hpp"
-#include "cuda/engine/e4m3_store.hpp"
+#include "cuda/engine/e4m3_widening.hpp"
 #include "cuda/engine/engine.hpp"
 #include "cuda/engine/whole_layer.hpp"
 #include "cuda/layout/key_ranges.hpp"
@@ -19,11 +19,11 @@ int64_t cache_bytes(const ModelSpec& spec, const EngineLimits& limits);
 
 class KvStore {
  public:
-  // Memory for every entry, or, with limits.held, for none yet. e4m3 entries are never held so.
+  // Memory for every entry, or, with limits.held, for none yet.
   KvStore(const ModelSpec& spec, const EngineLimits& limits, EngineFault fault = EngineFault::none);
 
   // Null where entries are bf16.
-  const E4m3Store* e4m3() const { return e4m3_ ? &*e4m3_ : nullptr; }
+  const E4m3Widening* e4m3() const { return e4m3_ ? &*e4m3_ : nullptr; }
   // To write a layer's entries.
   KvView layer(int64_t layer) const;
   // As attention is told of them.
@@ -31,19 +31,17 @@ class KvStore {
   // Where ranks are dealt splits: to write and read a layer's entries of a prompt. Null otherwise.
   const WholeLayer* whole() const { return whole_ ? &*whole_ : nullptr; }
   int64_t bytes() const {
-    return keys_.bytes() + values_.bytes() + (e4m3_ ? e4m3_->bytes() : 0) +
+    return keys_.taken() + values_.taken() + (e4m3_ ? e4m3_->bytes() : 0) +
            (whole_ ? whole_->bytes() : 0);
   }
 
   // Entries of a sequence at places [begin, end), which are positions unless splits are dealt:
   // (end - begin) x Hkv d, as bf16.
   std::vector<bf16_bits> keys(int64_t layer, int64_t sequence, KeyRange range) const {
-    if (e4m3_) return e4m3_->entries(layer, sequence, range, false);
-    return entries(keys_, layer, sequence, range);
+    return entries(false, layer, sequence, range);
   }
   std::vector<bf16_bits> values(int64_t layer, int64_t sequence, KeyRange range) const {
-    if (e4m3_) return e4m3_->entries(layer, sequence, range, true);
-    return entries(values_, layer, sequence, range);
+    return entries(true, layer, sequence, range);
   }
 
   // Makes sure of memory for these positions, and for as many behind them as kernels may touch.
@@ -52,10 +50,10 @@ class KvStore {
   // Zeros at these positions, which have memory.
   void clear(int64_t sequence, KeyRange range, cudaStream_t stream);
   // Between a layer of the cache and packed memory: keys, then values, head by head.
-  int64_t packed_values(KeyRange range) const;
-  void pack(int64_t layer, int64_t sequence, KeyRange range, bf16_bits* packed,
+  int64_t packed_bytes(KeyRange range) const;
+  void pack(int64_t layer, int64_t sequence, KeyRange range, uint8_t* packed,
             cudaStream_t stream) const;
-  void unpack(int64_t layer, int64_t sequence, KeyRange range, const bf16_bits* packed,
+  void unpack(int64_t layer, int64_t sequence, KeyRange range, const uint8_t* packed,
               cudaStream_t stream);
 
   // Every entry that has memory, written or not, random and about normal; large caches repeat
@@ -67,19 +65,25 @@ class KvStore {
 
  private:
   void fill(int64_t sequence, KeyRange range, bf16_bits value, cudaStream_t stream);
-  std::vector<bf16_bits> entries(const CacheMemory& from, int64_t layer, int64_t sequence,
+  std::vector<bf16_bits> entries(bool values, int64_t layer, int64_t sequence,
                                  KeyRange range) const;
-  int64_t first_entry(int64_t layer, int64_t sequence) const {
-    return layer * shape_.layer_elements() + sequence * shape_.sequence_stride;
+  // Where an entry lies in keys_ and values_.
+  int64_t byte_of(int64_t layer, int64_t sequence, int64_t head, int64_t place) const {
+    return size_ * (layer * shape_.layer_elements() + sequence * shape_.sequence_stride +
+                    head * shape_.head_stride + place * shape_.width);
+  }
+  int64_t run_bytes(KeyRange range) const {
+    return (range.end - range.begin) * shape_.width * size_;
   }
   int64_t context() const { return shape_.head_stride / shape_.width; }
 
   CacheShape shape_;
+  int64_t size_;  // bytes of an entry's element
   Deal deal_;
   CacheMemory keys_;
   CacheMemory values_;
   std::vector<std::vector<KeyRange>> held_;  // by sequence, as asked for
-  std::optional<E4m3Store> e4m3_;
+  std::optional<E4m3Widening> e4m3_;
   std::optional<WholeLayer> whole_;
 };
 

@@ -46,9 +46,6 @@ void check_limits(const ModelSpec& spec, const EngineLimits& limits) {
   at_least("context", limits.context, 1);
   at_least("chunk", limits.chunk, 1);
   at_least("outputs", limits.outputs, 1);
-  if (limits.kv == KvFormat::e4m3 && limits.held > 0) {
-    throw InputError("engine", "kv", "expected bf16 caches on several GPUs");
-  }
   const int64_t need = engine_bytes(spec, limits);
   size_t free = 0;
   size_t total = 0;

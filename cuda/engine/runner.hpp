@@ -31,7 +31,7 @@ struct EngineLimits {
   // 0: all of the context.
   int64_t held = 0;
   Deal deal{};  // one rank of several: memory for the splits that are dealt to it, and no others
-  KvFormat kv = KvFormat::bf16;               // e4m3 without windows or on one GPU
+  KvFormat kv = KvFormat::bf16;
   std::optional<hopper::KvScales> kv_scales;  // of e4m3 entries; none: all 1
 };
 

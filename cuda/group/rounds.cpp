@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cuda/group/sharded_rank.hpp"
-#include "cuda/layout/stripes.hpp"
+#include "cuda/layout/rounds.hpp"
 #include "reference/spec/input_error.hpp"
 
 namespace orthros::cuda {
@@ -20,7 +20,7 @@ void ShardedEngine::run_rounds(int32_t r, const Prompt& prompt, Want want, int64
     return std::span(std::as_const(tokens)).first(static_cast<size_t>(end));
   };
   for (const auto& round :
-       plan_stripes(past, static_cast<int64_t>(tokens.size()), group_.ranks(), most)) {
+       plan_rounds(past, static_cast<int64_t>(tokens.size()), group_.ranks(), most)) {
     const KeyRange range = round[static_cast<size_t>(r)];
     own.keys->begin_round(prompt.sequence, round);
     Prompt part{prompt.sequence, {tokens.begin() + range.begin, tokens.begin() + range.end}, {}};

@@ -16,15 +16,14 @@ namespace {
 
 constexpr int64_t split_keys = hopper::split_keys;
 
-void require_spread(const ModelSpec& spec, Spreading spreading, const EngineLimits& limits) {
+Spreading require_spread(const ModelSpec& spec) {
+  const Spreading spreading = spreading_of(spec);
   // What a rank predicts of a prompt is told to the others in memory.
   if (world().size > 1 && spreading != Spreading::shards_and_outputs) {
     throw InputError(spec.source, "--gpus",
                      "expected an Orthros model where mpirun starts a process for each GPU");
   }
-  if (limits.kv == KvFormat::e4m3 && spreading != Spreading::rounds) {
-    throw InputError("--kv", "", "expected bf16 for a model with windows on several GPUs");
-  }
+  return spreading;
 }
 
 }  // namespace
@@ -48,7 +47,7 @@ ShardedEngine::ShardedEngine(const ModelSpec& spec, const ModelMaker& make_model
                              const EngineLimits& limits, const GroupOptions& options,
                              const PromptAttentionMaker& make_attention)
     : spec_(spec),
-      spreading_((require_spread(spec, spreading_of(spec), limits), spreading_of(spec))),
+      spreading_(require_spread(spec)),
       limits_(limits),
       rank_limits_(limits),
       group_(options, make_model),
@@ -178,21 +177,20 @@ void ShardedEngine::hand_over(int32_t r, int32_t from, int32_t to, int64_t seque
   KvStore& cache = rank(r).engine.cache();
   cudaStream_t stream = rank(r).engine.stream();
   const auto layers = static_cast<int64_t>(spec_.layers.size());
-  const int64_t values = cache.packed_values(range);
-  const DeviceBuffer<bf16_bits> packed(r == from || r == to ? layers * values : 0);
-  const int64_t bytes = packed.bytes();
+  const int64_t each = cache.packed_bytes(range);
+  const DeviceBuffer<uint8_t> packed(r == from || r == to ? layers * each : 0);
   std::vector<Transfer> sends;
   std::vector<Transfer> receives;
   if (r == from) {
     for (int64_t i = 0; i < layers; ++i) {
-      cache.pack(i, sequence, range, packed.data() + i * values, stream);
+      cache.pack(i, sequence, range, packed.data() + i * each, stream);
     }
-    sends.push_back({to, packed.data(), bytes});
+    sends.push_back({to, packed.data(), packed.bytes()});
   }
-  if (r == to) receives.push_back({from, packed.data(), bytes});
+  if (r == to) receives.push_back({from, packed.data(), packed.bytes()});
   group_.exchange(r).exchange(sends, receives, stream);
   for (int64_t i = 0; r == to && i < layers; ++i) {
-    cache.unpack(i, sequence, range, packed.data() + i * values, stream);
+    cache.unpack(i, sequence, range, packed.data() + i * each, stream);
   }
   rank(r).engine.synchronise();
 }

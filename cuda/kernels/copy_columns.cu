@@ -6,7 +6,7 @@
 namespace orthros::cuda {
 namespace {
 
-constexpr int together = 8;  // 16 bytes
+constexpr int together = 4;  // 8 bytes
 
 __global__ void copy_kernel(const bf16_bits* from, int64_t from_stride, bf16_bits* to,
                             int64_t to_stride, int64_t rows, int64_t width) {
@@ -16,8 +16,8 @@ __global__ void copy_kernel(const bf16_bits* from, int64_t from_stride, bf16_bit
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < rows * pieces; i += step) {
     const int64_t row = i / pieces;
     const int64_t column = i % pieces * together;
-    *reinterpret_cast<uint4*>(to + row * to_stride + column) =
-        *reinterpret_cast<const uint4*>(from + row * from_stride + column);
+    *reinterpret_cast<uint2*>(to + row * to_stride + column) =
+        *reinterpret_cast<const uint2*>(from + row * from_stride + column);
   }
 }
 

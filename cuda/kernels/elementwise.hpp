@@ -85,7 +85,7 @@ void launch_advance(Row* rows, Row* attention_rows, int64_t count, int64_t base_
 inline constexpr bf16_bits not_a_number = 0x7fff;
 void launch_fill_columns(bf16_bits* data, int64_t rows, int64_t width, int64_t stride,
                          bf16_bits value, cudaStream_t stream);
-// Copies columns [0, width) of rows; width and strides are multiples of 8.
+// Copies columns [0, width) of rows; width and strides are multiples of 4.
 void launch_copy_columns(const bf16_bits* from, int64_t from_stride, bf16_bits* to,
                          int64_t to_stride, int64_t rows, int64_t width, cudaStream_t stream);
 

@@ -19,15 +19,16 @@ class on_device : public testing::Test {
     if (!why.empty()) GTEST_SKIP() << why;
   }
 
-  // The reference's dump in the engine's arithmetic, and the engine's: the same tensors, bit for
-  // bit.
-  void expect_same_dump(const Words& words) const {
+  // The reference's dump in the engine's arithmetic, and the engine's, which is told `more`: the
+  // same tensors, bit for bit.
+  void expect_same_dump(const Words& words, const Words& more = {}) const {
     const std::string expected = (folder_ / "expected.safetensors").string();
     const std::string actual = (folder_ / "actual.safetensors").string();
     Words of_reference = {"run", "--scalar", "hopper", "--dump", expected};
     Words of_engine = {"run", "--dump", actual};
     of_reference.insert(of_reference.end(), words.begin(), words.end());
     of_engine.insert(of_engine.end(), words.begin(), words.end());
+    of_engine.insert(of_engine.end(), more.begin(), more.end());
     ref_text(of_reference);
     ASSERT_EQ(run_cuda(of_engine).status, 0);
     const Safetensors a(expected);
@@ -57,6 +58,29 @@ TEST_F(on_device, run_gives_the_references_dump) {
     Words words = model;
     words.insert(words.end(), more.begin(), more.end());
     expect_same_dump(words);
+  }
+}
+
+TEST_F(on_device, several_ranks_on_whatever_gpus_there_are_give_the_references_dump) {
+  const Words ranks = {"--gpus", "3", "--transport", "host"};
+  const GoldenCheckpoint orthros("orthros_tiny");
+  expect_same_dump({"--model", orthros.path(), "--tokens", "5,7,9,11,13,7,100", "--outputs", "all"},
+                   ranks);
+  const GoldenCheckpoint transformer("qwen3_tiny");
+  const Words full = {"--model",           transformer.path(), "--tokens",
+                      "5,7,9,11,13,7,100", "--outputs",        "7,1,4"};
+  expect_same_dump(full, ranks);
+  Words windowed = full;
+  windowed.insert(windowed.end(), {"--arch", "swa", "--window", "3"});
+  expect_same_dump(windowed, ranks);
+}
+
+TEST_F(on_device, the_quick_check_passes_on_several_ranks) {
+  for (const Words& kv : {Words{}, Words{"--kv", "fp8", "--only", "shards-ragged"},
+                          Words{"--kv", "fp8", "--only", "rounds-transformer"}}) {
+    Words words = {"check", "--gpus", "3", "--transport", "host"};
+    words.insert(words.end(), kv.begin(), kv.end());
+    EXPECT_EQ(run_cuda(words).status, 0);
   }
 }
 

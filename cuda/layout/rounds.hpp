@@ -12,8 +12,8 @@ namespace orthros::cuda {
 
 // Rounds of a prompt's tokens [past, end): in each, every rank's positions, in order, of at most
 // `chunk` each; the last round is shared out equally, in whole splits where there are as many.
-inline std::vector<std::vector<KeyRange>> plan_stripes(int64_t past, int64_t end, int64_t ranks,
-                                                       int64_t chunk) {
+inline std::vector<std::vector<KeyRange>> plan_rounds(int64_t past, int64_t end, int64_t ranks,
+                                                      int64_t chunk) {
   std::vector<std::vector<KeyRange>> rounds;
   while (past < end) {
     const int64_t left = end - past;
