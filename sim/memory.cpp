@@ -40,7 +40,7 @@ int128 kv_bytes(const CountModel& model, const Deployment& to, int64_t tokens) {
     const int64_t kept = model.dual ? tokens : std::min(tokens, group.window);
     // A shard that ran its left context again keeps it too.
     const int128 share = shard_share(model, to, kept, std::min(tokens, model.reach.value_or(0)));
-    const int64_t parts = keeps_whole_cache(group, to) ? 1 : to.sequence_parallel;
+    const int64_t parts = to.sequence_parallel;
     const int128 held = (share + parts - 1) / parts;
     bytes += layers * 2 * kv_width(group, to) * to.kv_bytes * held;
   }

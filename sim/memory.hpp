@@ -21,8 +21,7 @@ struct Memory {
 // tokens; two streams keep all, for the output stream reads all. Linear layers keep one fp32 state
 // per value head and conv_width - 1 inputs per channel. Tensor parallelism splits weights and heads
 // (at least one KV head a rank), sequence parallelism tokens, left context that is run again with
-// them, but for the keys and values that every rank keeps (keeps_whole_cache). 64-bit overflow is
-// an InputError.
+// them. 64-bit overflow is an InputError.
 Memory memory_of(const CountModel& model, const Deployment& deployment, int64_t batch,
                  int64_t tokens);
 

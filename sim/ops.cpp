@@ -155,7 +155,7 @@ class Writer {
     Op output = make(model_.dual || shared ? "output_attention" : "attention",
                      OpKind::decode_attention, group.layers);
     base.windowed = group.window_index >= 0;
-    const bool in_order = to_.striped && keeps_whole_cache(group, to_);
+    const bool in_order = to_.striped && runs_in_rounds(group, to_);
     int128 pairs = 0, most_pairs = 0, rows = 0, keys = 0, past_window = 0, hidden_pairs = 0;
     OutputKeys seen;
     for (const PrefillChunk& chunk : prefill_) {
@@ -182,7 +182,7 @@ class Writer {
       base.rows = narrow((rows + parts - 1) / parts);
       base.pairs = narrow(most_pairs > 0 ? most_pairs : (pairs + parts - 1) / parts);
       base.flops = narrow(4 * int128{a} * base.pairs);
-      const int128 rank_keys = keeps_whole_cache(group, to_) ? keys : (keys + parts - 1) / parts;
+      const int128 rank_keys = runs_in_rounds(group, to_) ? keys : (keys + parts - 1) / parts;
       base.bytes_read =
           narrow(int128{base.rows} * a * to_.activation_bytes + rank_keys * 2 * kv * to_.kv_bytes);
       base.bytes_written = narrow(int128{base.rows} * a * to_.activation_bytes);
@@ -190,40 +190,40 @@ class Writer {
       base.overread_flops_most = narrow(4 * int128{a} * hidden_pairs / parts);
       ops_.push_back(base);
     }
-    const bool hands_on = keeps_whole_cache(group, to_) || !group.dead_base;
-    if (!shared && hands_on && rows > 0 && parts > 1) exchange(group, keys, rows, base.sequences);
+    const bool hands_on = runs_in_rounds(group, to_) || !group.dead_base;
+    if (!shared && hands_on && rows > 0 && parts > 1) exchange(group, keys, base.sequences);
     if (output.sequences > 0) {
-      attend(output, group, seen, 0);
+      attend(output, group, seen, 0, runs_in_rounds(group, to_) ? 1 : parts);
       ops_.push_back(output);
-      if (parts > 1 && !keeps_whole_cache(group, to_)) {
+      if (parts > 1 && !runs_in_rounds(group, to_)) {
         append_partial_merge(model_, to_, group, output.sequences, seen, ops_);
       }
     }
   }
 
   // Sequence parallelism: a window needs w-1 keys and values of the left neighbour; full attention
-  // hands those of a pass's rows to all, once (cuda/group/striped_engine.cpp), or circulates all.
-  void exchange(const LayerGroup& group, int128 keys, int128 rows, int64_t sequences) {
+  // needs all that other ranks hold, at once (cuda/group/key_circulation.hpp) or round a ring.
+  void exchange(const LayerGroup& group, int128 keys, int64_t sequences) {
     const int64_t parts = to_.sequence_parallel;
     const bool windowed = group.window < no_window;
-    const bool once = keeps_whole_cache(group, to_);
-    Op op = make(windowed ? "neighbour_kv"
-                 : once   ? "share_kv"
-                          : "ring_kv",
+    const bool at_once = runs_in_rounds(group, to_);
+    Op op = make(windowed  ? "neighbour_kv"
+                 : at_once ? "share_kv"
+                           : "ring_kv",
                  OpKind::communication, group.layers);
-    op.sequences = windowed || once ? 1 : parts - 1;
+    op.sequences = windowed || at_once ? 1 : parts - 1;
     op.between_shards = true;
-    const int128 moved = windowed ? int128{sequences} * (group.window - 1)
-                                  : (once ? rows : keys) * (parts - 1) / parts;
+    const int128 moved =
+        windowed ? int128{sequences} * (group.window - 1) : keys * (parts - 1) / parts;
     op.bytes_written = narrow(moved * 2 * kv_width(group) * to_.kv_bytes);
     ops_.push_back(op);
   }
 
   // One query position per sequence over the keys that it sees, or what the rank holds of them;
   // `more_pairs` of (query, key) beside those, whose keys are among them.
-  void attend(Op& op, const LayerGroup& group, const OutputKeys& seen, int128 more_pairs) const {
+  void attend(Op& op, const LayerGroup& group, const OutputKeys& seen, int128 more_pairs,
+              int128 parts) const {
     const int128 a = split(group.query_width);
-    const int128 parts = keeps_whole_cache(group, to_) ? 1 : to_.sequence_parallel;
     const int128 key_bytes = int128{2} * kv_width(group) * to_.kv_bytes;
     const int128 held = seen.held(model_, to_);
     const int128 growth = seen.held_growth(model_, to_);
@@ -259,13 +259,13 @@ class Writer {
     } else {
       seen = {window_keys, 0, window_growth, 0};
     }
-    attend(op, group, seen, output && base ? window_keys : 0);
+    attend(op, group, seen, output && base ? window_keys : 0, to_.sequence_parallel);
     if (output && base) op.flops_growth += 4 * split(group.query_width) * window_growth;
     if (!output && windowed) {
       op.overread_bytes = (decode_.sequences - window_growth) * 2 * kv_width(group) * to_.kv_bytes;
     }
     ops_.push_back(op);
-    if (output && to_.sequence_parallel > 1) {
+    if ((output || runs_in_rounds(group, to_)) && to_.sequence_parallel > 1) {
       append_partial_merge(model_, to_, group, decode_.sequences, seen, ops_);
     }
   }

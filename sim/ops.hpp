@@ -23,7 +23,7 @@ struct Deployment {
   int64_t tensor_parallel = 1;    // heads and FFN split; KV heads fewer than ranks are replicated
   int64_t sequence_parallel = 1;  // positions of a sequence split into shards
   LeftContext left_context = LeftContext::recompute;
-  // Whether ranks that keep the whole cache take a pass's rows in order, so that the last one's see
+  // Whether ranks that run in rounds take a pass's rows in order, so that the last one's see
   // most keys; else rows are dealt out so that all see equally many.
   bool striped = false;
   int64_t weight_bytes = 2;  // per element: 2 bf16, 1 fp8
@@ -68,8 +68,8 @@ DecodeLoad decode_load(const CountModel& model, std::span<const int64_t> context
 // Shards: base rows of the pieces are shared out equally and receive their left context; whoever
 // runs it again asks for a rank's rows alone (prefill_steps.hpp). Output rows run on every rank,
 // each over the keys that it holds, and base rows of a decode step on the rank that holds most: the
-// ops are that rank's. A decode step over shards of a model without a reach, and sizes past 64
-// bits, are an InputError.
+// ops are that rank's. A decode step over shards that is not costed (require_decode_over_shards),
+// and sizes past 64 bits, are an InputError.
 void append_ops(const CountModel& model, const Deployment& deployment,
                 std::span<const PrefillChunk> prefill, const DecodeLoad& decode,
                 std::vector<Op>& ops);

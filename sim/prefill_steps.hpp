@@ -14,7 +14,7 @@ namespace orthros {
 // Calls `visit(deployment, pieces, times)` with the steps in which `batch` prompts of `input`
 // tokens are prefilled. Shards that run their left context again: the passes of the rank that runs
 // most, each as on a GPU alone, then one step in which every rank runs all prompts' output rows.
-// Where ranks keep the whole cache, the chunks of a pass go round them in order, as
+// Where ranks run in rounds, the chunks of a pass go round them in order, as
 // cuda/layout/rounds.hpp has it; without passes they share the prompt out equally.
 template <class Visit>
 void for_each_prefill_step(const StepCost& cost, int64_t batch, int64_t input, const Visit& visit) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace orthros {
 namespace {
 
@@ -51,12 +53,17 @@ void append_partial_merge(const CountModel& model, const Deployment& to, const L
 
 void require_decode_over_shards(const CountModel& model, const Deployment& to) {
   if (to.sequence_parallel == 1 || model.reach) return;
+  const bool rounds =
+      std::all_of(model.groups.begin(), model.groups.end(),
+                  [&](const LayerGroup& group) { return runs_in_rounds(group, to); });
+  if (!model.dual && rounds) return;
   throw InputError(
       "--sequence-parallel", "",
       fmt::format("expected a prefill alone (--output 1) over {} shards: a decode "
                   "step over shards is costed for two streams over windowed softmax "
-                  "layers (orthros), not for {}",
-                  to.sequence_parallel, model.dual ? "layers without a window" : "one stream"));
+                  "layers (orthros) and, as the engine has it, for one over full attention "
+                  "(transformer), not for this",
+                  to.sequence_parallel));
 }
 
 }  // namespace orthros

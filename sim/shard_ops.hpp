@@ -1,4 +1,5 @@
-// What output rows cost over keys that the ranks of a sequence share out.
+// What output rows, and a decode step's of one stream, cost over keys that the ranks of a sequence
+// share out.
 #pragma once
 
 #include <vector>
@@ -36,7 +37,8 @@ void append_partial_merge(const CountModel& model, const Deployment& deployment,
                           std::vector<Op>& ops);
 
 // Throws InputError where a decode step of this model over these shards is not costed: the output
-// copies of a two-stream model with a reach alone are.
+// copies of a two-stream model with a reach are, and one stream's rows over full attention whose
+// splits the ranks are dealt.
 void require_decode_over_shards(const CountModel& model, const Deployment& deployment);
 
 }  // namespace orthros

@@ -34,7 +34,7 @@ bool runs_left_context(const CountModel& model, const Deployment& deployment) {
          model.reach.has_value();
 }
 
-bool keeps_whole_cache(const LayerGroup& group, const Deployment& deployment) {
+bool runs_in_rounds(const LayerGroup& group, const Deployment& deployment) {
   return deployment.sequence_parallel > 1 && deployment.left_context == LeftContext::recompute &&
          group.kind == LayerGroup::Kind::softmax && group.window == no_window;
 }

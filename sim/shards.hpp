@@ -24,8 +24,9 @@ ShardRun longest_run(int64_t tokens, int64_t ranks, int64_t reach);
 // Whether the deployment has shards of this model that run their left context again.
 bool runs_left_context(const CountModel& model, const Deployment& deployment);
 
-// Whether every rank keeps the keys and values of all shards in these layers.
-bool keeps_whole_cache(const LayerGroup& group, const Deployment& deployment);
+// Whether ranks run prompts through these layers in rounds of chunks, every layer's keys brought
+// together on all of them in each, while each keeps the splits that it is dealt.
+bool runs_in_rounds(const LayerGroup& group, const Deployment& deployment);
 
 // Times the ranks: positions of n that the fullest rank holds, and of its run in tokens with them,
 //   n + (ranks - 1) min(n, reach)   where left context is run again, else n.

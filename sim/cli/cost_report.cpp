@@ -47,7 +47,7 @@ Json ops_json(const std::vector<CostOp>& ops) {
 
 const char* left_context_text(const CostResult& result) {
   if (result.left_context == "recompute") return "shards run their left context again";
-  if (result.left_context == "keep") return "every GPU keeps all keys";
+  if (result.left_context == "deal") return "splits are dealt round the GPUs";
   return "shards receive their left context";
 }
 

@@ -18,7 +18,7 @@ struct CostResult {
   std::optional<int64_t> window;
   CostPoint point;
   std::vector<CostOp> ops;
-  std::string left_context;  // of shards: recompute, keep (all of it) or receive; empty: none
+  std::string left_context;  // of shards: recompute, deal (splits of all) or receive; empty: none
 };
 
 struct CostScenario {

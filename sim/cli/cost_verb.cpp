@@ -34,8 +34,9 @@ Several GPUs
   --sequence-parallel N: ops are those of the rank with most to do. Orthros' shards run their left
   context again (the sum of w - 1, in whole splits of 512; the first shard is longer by so much), the
   output rows run on every rank over the keys that it holds, and two exchanges a layer merge them;
-  so does a decode step. Full attention hands each pass's keys to all ranks, which keep the whole
-  cache; it has no decode step here. One stream's windows receive their left context.
+  so does a decode step. Full attention deals splits round the ranks and brings a layer's keys
+  together on all of them in every pass and shares a decode step
+  likewise. One stream's windows receive their left context.
   --left-context receive: Orthros' do too, and full attention circulates its keys in every pass.
 Modes
   pretrain, finetune and rl count FLOPs alone: training is 3 x forward; fine-tuning predicts at
@@ -58,10 +59,10 @@ std::string left_context_of(const StepCost& cost) {
   if (to.sequence_parallel == 1) return "";
   if (runs_left_context(cost.model(), to)) return "recompute";
   const auto& groups = cost.model().groups;
-  const bool whole = std::any_of(groups.begin(), groups.end(), [&](const LayerGroup& group) {
-    return keeps_whole_cache(group, to);
+  const bool rounds = std::any_of(groups.begin(), groups.end(), [&](const LayerGroup& group) {
+    return runs_in_rounds(group, to);
   });
-  return whole ? "keep" : "receive";
+  return rounds ? "deal" : "receive";
 }
 
 }  // namespace

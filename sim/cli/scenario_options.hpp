@@ -42,8 +42,8 @@ std::string model_name(const po::variables_map& given, const ModelSpec& spec);
 
 constexpr const char* left_context_help =
     "recompute (as this project's engine: shards of two windowed streams run it again, full "
-    "attention's ranks keep everything) or receive (a window's keys of each layer; full attention "
-    "circulates all)";
+    "attention's ranks bring all keys together in each pass) or receive (a window's keys of each "
+    "layer; full attention circulates all round a ring)";
 Deployment deployment_of(const po::variables_map& given);
 
 // --where COLUMN=VALUE, repeatable: keeps the rows that read so.

@@ -134,7 +134,7 @@ TEST(sim_cli, bad_input_is_one_line_on_stderr_and_exit_2) {
                              base + "--batch 0",
                              base + "--weights fp4",
                              base + "--tensor-parallel 0",
-                             base + "--arch transformer --sequence-parallel 2",
+                             base + "--arch swa --sequence-parallel 2",
                              base + "--arch orthros --sequence-parallel 2 --left-context guess",
                              "no-such-verb",
                              "fit",
@@ -162,7 +162,7 @@ TEST(sim_cli, cost_says_what_shards_do_with_their_left_context) {
   };
   EXPECT_EQ(said("orthros --sequence-parallel 2"), "recompute");
   EXPECT_EQ(said("orthros --sequence-parallel 2 --left-context receive"), "receive");
-  EXPECT_EQ(said("transformer --sequence-parallel 2"), "keep");
+  EXPECT_EQ(said("transformer --sequence-parallel 2"), "deal");
   EXPECT_EQ(said("transformer --sequence-parallel 2 --left-context receive"), "receive");
   EXPECT_EQ(said("swa --sequence-parallel 2"), "receive");
   EXPECT_TRUE(said("orthros").is_null());

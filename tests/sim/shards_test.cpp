@@ -77,9 +77,9 @@ TEST(sim_shards, a_rank_holds_its_left_context_too) {
   EXPECT_EQ(memory_of(model, over(8), 1, 1000).kv, 1000 * 147'456LL);
 }
 
-TEST(sim_shards, full_attention_hands_each_key_round_once_or_circulates_all_in_every_pass) {
+TEST(sim_shards, full_attention_holds_its_share_and_brings_all_keys_together_in_every_pass) {
   const CountModel model = count_model(preset("qwen3-8b", "transformer"));
-  EXPECT_EQ(memory_of(model, over(2), 1, 262'144).kv, 262'144 * 147'456LL);
+  EXPECT_EQ(memory_of(model, over(2), 1, 262'144).kv, 131'072 * 147'456LL);
   EXPECT_EQ(memory_of(model, over(2, LeftContext::receive), 1, 262'144).kv, 131'072 * 147'456LL);
   const auto moved = [](LeftContext left_context, const char* name) {
     int64_t bytes = 0;
@@ -89,9 +89,10 @@ TEST(sim_shards, full_attention_hands_each_key_round_once_or_circulates_all_in_e
     }
     return bytes;
   };
-  // A rank of two hands on its half of 65536 tokens, 4096 bytes each of 36 layers, or, in passes of
-  // 2 x 8192, half of 16384, 32768, 49152 and 65536 of the 35 whose base rows attend.
-  EXPECT_EQ(moved(LeftContext::recompute, "share_kv"), 36 * 32'768 * 4096LL);
+  // In passes of 2 x 8192 a rank of two sends half of 16384, 32768, 49152 and 65536 tokens' keys
+  // and values, 4096 bytes each: in the engine of all 36 layers, else of the 35 whose base rows
+  // attend.
+  EXPECT_EQ(moved(LeftContext::recompute, "share_kv"), 36 * 81'920 * 4096LL);
   EXPECT_EQ(moved(LeftContext::receive, "ring_kv"), 35 * 81'920 * 4096LL);
 }
 
@@ -193,8 +194,30 @@ RC_GTEST_PROP(sim_shards, more_ranks_are_faster_and_running_context_again_costs_
   RC_ASSERT(step(ranks) > step(1) / static_cast<double>(ranks));
 }
 
+TEST(sim_shards, a_decode_step_over_dealt_splits_reads_its_share_on_every_rank) {
+  const CountModel model = count_model(preset("qwen3-8b", "transformer"));
+  const auto ops_over = [&](const Deployment& to) {
+    std::vector<Op> ops;
+    append_ops(model, to, {}, uniform_decode(model, 1, 262'144), ops);
+    std::map<std::string_view, Op> by_name;
+    for (const Op& op : ops) by_name[op.name] = op;
+    return by_name;
+  };
+  auto ops = ops_over(over(2));
+  // Half of the keys, 4096 bytes of KV each, and a row of 4096 queries, of 2 bytes.
+  EXPECT_EQ(ops["attention"].bytes_read, 131'072 * 4096LL + 8192);
+  // 256 of 512 splits' partials for 16 of 32 heads, 130 numbers of 4 bytes each; 16 x 128 results.
+  EXPECT_EQ(ops["exchange_partials"].bytes(), 256 * 16 * 520);
+  EXPECT_EQ(ops["exchange_heads"].bytes(), 16 * 128 * 2);
+  EXPECT_EQ(ops["gate_up_proj"].bytes(), ops_over({})["gate_up_proj"].bytes());
+  std::vector<Op> ring;
+  EXPECT_THROW(
+      append_ops(model, over(2, LeftContext::receive), {}, uniform_decode(model, 1, 100), ring),
+      InputError);
+}
+
 TEST(sim_shards, what_is_not_costed_over_shards_is_refused) {
-  for (const char* arch : {"transformer", "swa", "yoco", "gdn", "orthros-h"}) {
+  for (const char* arch : {"swa", "yoco", "gdn", "orthros-h"}) {
     const CountModel model = count_model(preset("qwen3-8b", arch));
     std::vector<Op> ops;
     const PrefillChunk chunk{1, 0, 8192, true};
