@@ -6,10 +6,11 @@
 namespace orthros::cuda {
 namespace {
 
-// A block a row; width is a multiple of 8, so rows move 16 bytes at a time.
+// The first kernel of a pass. A block a row; width is a multiple of 8, so rows move 16 bytes at a
+// time.
 __global__ void embedding_kernel(const bf16_bits* embedding, const int32_t* tokens, int64_t width,
                                  bf16_bits* x, int64_t stride) {
-  begin_after_previous();
+  begin_pass();
   const int64_t row = blockIdx.x;
   const bf16_bits* from = embedding + tokens[row] * stride;
   bf16_bits* to = x + row * stride;

@@ -3,6 +3,7 @@
 #include "cuda/kernels/eight.hpp"
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/kernels/place_rows.hpp"
+#include "cuda/kernels/settled_row.hpp"
 #include "cuda/layout/dealt_keys.hpp"
 #include "cuda/support/launch.hpp"
 #include "reference/hopper/e4m3.hpp"
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(threads, 2)
   const int64_t row = active ? item / share : 0;
   const int query_heads = p.has_queries ? static_cast<int>(p.shape.query_heads) : 0;
   int slot = active ? static_cast<int>(item % share) : 0;
-  // Weights, which no kernel ahead writes: on their way while it ends.
+  // Weights, places and angles, which no kernel ahead writes: on their way while it ends.
   const Groups<Held> query_gain(p.query_norm.gain, width, lane, team);
   const Groups<Held> key_gain(p.key_norm.gain, width, lane, team);
   if (slot < query_heads) {
@@ -162,11 +163,10 @@ __global__ void __launch_bounds__(threads, 2)
       if (from != nullptr) fetch<Held>(from + slot * width, width, lane, team);
     }
   }
-  begin_after_previous();
   extern __shared__ float shared[];
   const int64_t half = p.rotary != nullptr ? p.rotary_width / 2 : 0;
   const int kv_heads = static_cast<int>(p.shape.kv_heads);
-  const Row place = p.rows[row];
+  const Row place = settled_row(p.rows + row);
   const bf16_bits* alpha = p.alpha[place.stream];
   const bf16_bits* beta = p.beta[place.stream];
   const bf16_bits* projected = p.projected + row * p.projected_stride;
@@ -187,6 +187,7 @@ __global__ void __launch_bounds__(threads, 2)
       }
     }
   }
+  begin_after_previous();
   Groups<Held> next(projected + slot * width, width, lane, team);
   for (; slot < heads; slot += share) {
     const Groups<Held> now = next;

@@ -44,6 +44,13 @@ __device__ inline void begin_after_previous() {
   cudaTriggerProgrammaticLaunchCompletion();
   cudaGridDependencySynchronize();
 }
+
+// The first kernel of a pass: the others are placed once everything before the pass has ended, so
+// they may read what was written then before they wait for the kernel in front.
+__device__ inline void begin_pass() {
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
+}
 #endif
 
 }  // namespace orthros::cuda
