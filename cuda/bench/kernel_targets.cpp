@@ -70,12 +70,15 @@ void add_decode_attention(const ModelSpec& spec, int64_t batch, double copy, dou
   const std::vector<int64_t> lengths(static_cast<size_t>(batch), tokens);
   const DeviceBuffer<int64_t> written{std::span<const int64_t>(lengths)};
   const DeviceBuffer<uint8_t> workspace(split_workspace_bytes(shape, 2 * batch, tokens));
+  DeviceBuffer<uint32_t> claims(1);
+  claims.fill_bytes(0);
   const Attention call{
       shape,          {keys.data(), values.data(), tokens * kv, tokens * shape.width},
       q.data(),       out.data(),
       query,          rows.data(),
       written.data(), 128,
-      stream};
+      stream,         {},
+      claims.data(),  true};
   const double seconds = burst_seconds(
       [&] { launch_split_attention(call, batch, 2 * batch, tokens, workspace.data()); }, burst,
       stream);

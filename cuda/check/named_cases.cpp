@@ -63,6 +63,9 @@ std::vector<CheckCase> edge_cases(Suite suite, uint64_t seed) {
   // Steps across a window's edge and a split's.
   cases.push_back(
       made("steps-orthros", small_spec("orthros", 505), seed, {490, 500}, steps, {128}));
+  // The widest window that shares a copy's last split with it, before and behind the split's start.
+  cases.push_back(
+      made("steps-pairs", small_spec("orthros", 497, 128), seed, {480, 510, 1000}, steps, {128}));
   cases.push_back(made("steps-swa", small_spec("swa", 505, 128), seed, {490}, steps, {128}));
   cases.push_back(
       made("steps-transformer", small_spec("transformer", 1), seed, {500}, steps, {64}));

@@ -56,7 +56,9 @@ Buffers::Buffers(const ModelSpec& spec, const EngineLimits& limits)
       written(limits.sequences),
       step(1),
       history(history_tokens),
-      splits(split_bytes(spec, capacity)) {
+      splits(split_bytes(spec, capacity)),
+      claims(1) {
+  claims.fill_bytes(0);
   for (DeviceBuffer<bf16_bits>* buffer :
        {&x, &n, &y, &qkv, &q, &o, &gate_up, &act, &live_x, &live_n}) {
     buffer->fill_bytes(0);
@@ -68,7 +70,8 @@ int64_t Buffers::bytes() const {
          act.bytes() + live_x.bytes() + live_n.bytes() + logits.bytes() + tokens.bytes() +
          predicted.bytes() + entering_rows.bytes() + rows.bytes() + attention_rows.bytes() +
          live_rows.bytes() + live_sources.bytes() + runs.bytes() + base_tiles.bytes() +
-         live_tiles.bytes() + written.bytes() + step.bytes() + history.bytes() + splits.bytes();
+         live_tiles.bytes() + written.bytes() + step.bytes() + history.bytes() + splits.bytes() +
+         claims.bytes();
 }
 
 void Buffers::poison(const ModelSpec& spec, cudaStream_t stream) {

@@ -50,6 +50,7 @@ struct Buffers {
   DeviceBuffer<int32_t> step;          // 1: replays since decoding began
   DeviceBuffer<int32_t> history;       // tokens of decode_greedily
   DeviceBuffer<uint8_t> splits;        // split attention's workspace
+  DeviceBuffer<uint32_t> claims;       // 1: split attention's count
 
   int64_t bytes() const;
   void poison(const ModelSpec& spec, cudaStream_t stream);

@@ -192,7 +192,8 @@ Attention Layers::attention(size_t layer, const Pass& pass, cudaStream_t stream)
           buffers.written.data(),
           window,
           stream,
-          {output.data, output.out * output.stride}};
+          {output.data, output.out * output.stride},
+          buffers.claims.data()};
 }
 
 // o of all rows but, in the last layer, those that predict nothing.
@@ -200,7 +201,9 @@ void Layers::attend(size_t layer, const Pass& pass, cudaStream_t stream) {
   const Attention call = attention(layer, pass, stream);
   if (pass.decodes) {
     // One launch for both streams.
-    attend_few(call, pass.base_rows, pass.rows, pass);
+    Attention both = call;
+    both.pairs = pass.rows == 2 * pass.base_rows;
+    attend_few(both, pass.base_rows, pass.rows, pass);
     done(pass.rows > pass.base_rows ? "dual_attention" : "attention");
     return;
   }
@@ -266,6 +269,7 @@ void Layers::attend_few(const Attention& call, int64_t base_rows, int64_t rows, 
       some.q += first * call.row_stride;
       some.out += first * call.row_stride;
       some.rows += first;
+      some.pairs = false;
       launch_split_attention(some, std::clamp<int64_t>(base_rows - first, 0, count), count,
                              buffers.capacity.context, buffers.splits.data());
     }

@@ -29,6 +29,10 @@ struct Attention {
   cudaStream_t stream;
   // Split attention brings it towards L2, each block a share once it has asked for its last keys.
   FetchAhead ahead{};
+  // Split attention's count of claimed items: device, zero, and zero again behind each launch.
+  uint32_t* claims = nullptr;
+  // As many rows follow the base rows, the other stream of the same tokens in the same order.
+  bool pairs = false;
 };
 
 // Base rows of prompts in a layer with a window of up to 128, width 128, groups 1, 2, 4, 8, 16, on
@@ -47,9 +51,11 @@ void launch_range_attention(const Attention& call, const RowTile* tiles, int64_t
 
 // Few rows, spread over the whole device: decode's, and a prefill's output copies. Rows
 // [0, base_rows) are windowed where call.window is not 0; all others, and those, read every key in
-// splits whose partial softmaxes are merged. One launch reads, a second merges. Lengths come from
-// device memory (rows[r].position + 1 keys, at most `most_keys`), so that a graph may hold it.
-// Widths 64, 128 and 256, groups 1 to 16. `workspace`: device, split_workspace_bytes.
+// splits whose partial softmaxes are merged. One launch reads, each key once for both rows of a
+// pair where streams_fit says so; a second merges. Lengths come from device memory
+// (rows[r].position + 1 keys, at most `most_keys`), so that a graph may hold it; the launch ahead
+// may not write rows. Widths 64, 128 and 256, groups 1 to 16. `workspace`: device,
+// split_workspace_bytes.
 bool split_attention_fits(const AttentionShape& shape);
 int64_t split_workspace_bytes(const AttentionShape& shape, int64_t rows, int64_t most_keys);
 void launch_split_attention(const Attention& call, int64_t base_rows, int64_t rows,

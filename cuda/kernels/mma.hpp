@@ -67,6 +67,18 @@ __device__ inline void copy_or_zero(uint32_t to, const void* from, bool copy) {
                "l"(__cvta_generic_to_global(from)), "r"(copy ? 16 : 0)
                : "memory");
 }
+// Of memory that is read once: L2 lets it go first.
+__device__ inline uint64_t read_once() {
+  uint64_t policy;
+  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+// 16 bytes from global to shared memory.
+__device__ inline void copy(uint32_t to, const void* from, uint64_t policy) {
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to),
+               "l"(__cvta_generic_to_global(from)), "l"(policy)
+               : "memory");
+}
 __device__ inline void close_copy_group() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }

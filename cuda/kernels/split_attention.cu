@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "cuda/kernels/split_products.hpp"
+#include "cuda/kernels/split_carry.hpp"
+#include "cuda/kernels/split_values.hpp"
 #include "cuda/support/launch.hpp"
 #include "reference/hopper/rounding.hpp"
 
@@ -15,9 +16,24 @@ __device__ int key_of(int chunk, int i, int e) {
   return chunk * chunk_keys + block * 16 + threadIdx.x % 32 / 4 + e / 2 * 8;
 }
 
+// Where one stream's columns begin to count behind the other's. Items of both have one tile.
+__device__ inline LaterColumns later_columns(const Item& item, int group) {
+  LaterColumns columns;
+  if (!item.splits() || !item.windows()) return columns;
+  const int split = item.split_first / 16;
+  const int window = item.window_first / 16;
+  if (split == window) return columns;
+  columns.block = max(split, window);
+  for (int e = 0; e < 2; ++e) {
+    const bool of_split = static_cast<int>(threadIdx.x) % 4 * 2 + e < group;
+    columns.later[e] = of_split == (split > window);
+  }
+  return columns;
+}
+
 template <int width, int tiles, class Entry>
 __device__ void work_on(const Attention& call, const SplitWork& work, const SplitPartials& partials,
-                        unsigned char* memory, uint32_t barriers) {
+                        ItemWalk& walk, unsigned char* memory, uint32_t barriers) {
   using S = SplitShape<width, tiles, Entry>;
   Ring<S::slots> ring{barriers};
   const uint32_t shared = shared_address(memory);
@@ -33,12 +49,17 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
   const float none = hopper::from_bits(0xff800000u);
   // The worker that sums weights of columns 4 quad .. 4 quad + 3, from the last one down.
   const int quad = workers - 1 - worker;
-  const bool sums_quad = 4 * quad < group;
 
-  ItemWalk walk(call, work, partials);
-  Item item;
-  while (walk.next(item)) {
+  for (; !walk.ended; walk.next()) {
+    const Item& item = walk.item;
     const int chunks = item.chunks();
+    const int columns = item.columns(group);
+    const int split_columns = item.split_columns(group);
+    const bool sums_quad = 4 * quad < columns;
+    int first[tiles][2];  // that each of the lane's columns sees
+    for (int n = 0; n < tiles; ++n) {
+      for (int e = 0; e < 2; ++e) first[n][e] = item.first(8 * n + pair + e, group);
+    }
     const uint32_t key_factor = factor_of<Entry>(call, item.kv_head);
     const uint32_t value_factor = factor_of<Entry>(call, call.shape.kv_heads + item.kv_head);
     uint32_t q[tiles][width / 16][2];
@@ -53,25 +74,23 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
         for (int n = 0; n < tiles; ++n) {
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
-            const float score = item.sees(key_of(chunk, i, e)) ? scores[i][n][e] : none;
-            most[n][e % 2] = hopper::larger(most[n][e % 2], score);
+            const int key = key_of(chunk, i, e);
+            const bool seen = key >= first[n][e % 2] && key < item.last;
+            most[n][e % 2] = hopper::larger(most[n][e % 2], seen ? scores[i][n][e] : none);
           }
         }
       }
     };
-    for (int chunk = 0; chunks > 1 && chunk < chunks; ++chunk) {
-      score_chunk<width, tiles, Entry>(ring, shared, item, chunk, key_factor, q, chunk == 0,
-                                       scores);
-      take_most(chunk);
-    }
 
     float o[S::row_tiles][tiles][4] = {};
     float sum = 0.0f;  // of chain lane / 4, column 4 quad + lane % 4
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      score_chunk<width, tiles, Entry>(ring, shared, item, chunk, key_factor, q, chunks == 1,
-                                       scores);
+    const int scans = item.scans();
+    for (int pass = 0; pass < scans + chunks; ++pass) {
+      const int chunk = pass < scans ? pass : pass - scans;
+      score_chunk<width, tiles, Entry>(ring, shared, item, chunk, key_factor, q, pass == 0, scores);
+      if (pass < scans || scans == 0) take_most(chunk);
+      if (pass < scans) continue;
       if (chunk == 0) {
-        if (chunks == 1) take_most(chunk);
 #pragma unroll
         for (int n = 0; n < tiles; ++n) {
 #pragma unroll
@@ -106,10 +125,13 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
 #pragma unroll
           for (int e = 0; e < 4; e += 2) {
             const int key = key_of(chunk, i, e);
-            const bool seen = item.sees(key);
-            const float p0 = seen ? hopper::weight_of(scores[i][n][e], scale, most[n][0]) : 0.0f;
-            const float p1 =
-                seen ? hopper::weight_of(scores[i][n][e + 1], scale, most[n][1]) : 0.0f;
+            const auto weight = [&](int column) {
+              const bool seen = key >= first[n][column] && key < item.last;
+              return seen ? hopper::weight_of(scores[i][n][e + column], scale, most[n][column])
+                          : 0.0f;
+            };
+            const float p0 = weight(0);
+            const float p1 = weight(1);
             const int place = n * chunk_keys + key - chunk * chunk_keys;
             *reinterpret_cast<float2*>(exact + place * 8 + pair) = make_float2(p0, p1);
             weights[place * 4 + pair / 2] = round_pair(p0, p1);
@@ -123,13 +145,12 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
         for (int i = 0; i < 2 * blocks; ++i) sum = hopper::add(sum, p[i * 64]);
       }
       weigh_chunk<width, tiles, Entry>(ring, shared, shared_address(weights), value_factor, blocks,
-                                       o);
+                                       later_columns(item, group), o);
     }
 
     for (int apart = 4; apart < 32; apart *= 2) {  // chains 0 1, 2 3, ..; then those pairs; ..
       sum = hopper::add(sum, __shfl_xor_sync(0xffffffffu, sum, apart));
     }
-    const int64_t head = item.kv_head * group;
     const auto each_output = [&](auto&& put) {
       if (worker * 16 >= width) return;
 #pragma unroll
@@ -140,24 +161,15 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
           for (int e = 0; e < 4; ++e) {
             const int column = 8 * n + pair + e % 2;
             const int at = (worker * S::row_tiles + m) * 16 + S::channel(lane / 4, e / 2);
-            if (column < group) put(column, at, o[m][n][e]);
+            if (column < columns) put(column, at, o[m][n][e]);
           }
         }
       }
     };
-    if (item.split < 0) {
-      if (sums_quad && lane < 4) sums[4 * quad + lane] = sum;
-      meet<1, worker_threads>();
-      bf16_bits* out = call.out + item.row * call.row_stride + head * width;
-      each_output([&](int column, int at, float value) {
-        out[column * width + at] =
-            hopper::round_bf16(hopper::multiply(value, hopper::reciprocal(sums[column])));
-      });
-      continue;
-    }
+    const int64_t head = item.kv_head * group;
     const int64_t split_rows = work.rows - work.windowed_rows;
     const int64_t per_head = split_rows * partials.splits;
-    const int64_t place = partial_offset(item.row - work.windowed_rows, split_rows, head,
+    const int64_t place = partial_offset(item.split_row - work.windowed_rows, split_rows, head,
                                          partials.splits, item.split);
     if (worker == 0 && lane < 4) {
 #pragma unroll
@@ -165,29 +177,33 @@ __device__ void work_on(const Attention& call, const SplitWork& work, const Spli
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int column = 8 * n + pair + e;
-          if (column < group) partials.most[place + column * per_head] = most[n][e];
+          if (column < split_columns) partials.most[place + column * per_head] = most[n][e];
         }
       }
     }
-    if (sums_quad && lane < 4 && 4 * quad + lane < group) {
-      partials.sum[place + (4 * quad + lane) * per_head] = sum;
+    if (sums_quad && lane < 4) {
+      const int column = 4 * quad + lane;
+      if (column < split_columns) partials.sum[place + column * per_head] = sum;
+      sums[column] = sum;
     }
+    if (item.windows()) meet<1, worker_threads>();  // they need all sums
+    bf16_bits* out = call.out + item.window_row * call.row_stride + head * width;
     each_output([&](int column, int at, float value) {
-      partials.values[(place + column * per_head) * width + at] = value;
+      if (column < split_columns) {
+        partials.values[(place + column * per_head) * width + at] = value;
+      } else {
+        out[(column - split_columns) * width + at] =
+            hopper::round_bf16(hopper::multiply(value, hopper::reciprocal(sums[column])));
+      }
     });
   }
 }
 
-// Brings the keys and values of the block's first split towards L2 while the kernel ahead ends.
-// What it writes of them, the newest entry, reaches L2 all the same; what it reads of rows to know
-// where they are may be a step old, which costs a useless fetch.
+// Brings keys and values of the block's first item towards L2 while the kernel ahead ends. What it
+// writes of them, the newest entry, reaches L2 all the same.
 template <int width, class Entry>
-__device__ void fetch_first_item(const Attention& call, const SplitWork& work,
-                                 const SplitPartials& partials) {
-  if (blockIdx.x >= split_items(work, partials.splits)) return;
-  const Item item = item_at(call, partials.held, split_item(work, blockIdx.x));
-  if (item.empty()) return;
-  const auto bytes = static_cast<uint32_t>(item.last * width * sizeof(Entry));
+__device__ void fetch_item(const Attention& call, const Item& item) {
+  const auto bytes = static_cast<uint32_t>(min(item.last, chunk_keys) * width * sizeof(Entry));
   for (const Entry* from :
        {keys_of<Entry>(call.kv) + item.start, values_of<Entry>(call.kv) + item.start}) {
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
@@ -218,15 +234,18 @@ __global__ void __launch_bounds__(SplitShape<width, tiles, Entry>::threads,
       barrier_init(barriers + 16 * slot + 8, workers);
     }
   }
-  if (threadIdx.x == worker_threads) fetch_first_item<width, Entry>(call, work, partials);
+  const ItemQueue queue{barriers + S::barrier_bytes - ItemQueue::bytes};
+  if (threadIdx.x == worker_threads) queue.open();
+  ItemWalk walk(call, work, partials, queue);
+  if (threadIdx.x == worker_threads && !walk.ended) fetch_item<width, Entry>(call, walk.item);
   __syncthreads();
   wait_for_launches_before();
   start_dependents();
   if (threadIdx.x >= worker_threads) {
-    carry<width, tiles, Entry>(call, work, partials, shared_address(memory), barriers);
+    carry<width, tiles, Entry>(call, walk, shared_address(memory), barriers);
     if (threadIdx.x == worker_threads) fetch_share(call.ahead);
   } else {
-    work_on<width, tiles, Entry>(call, work, partials, memory, barriers);
+    work_on<width, tiles, Entry>(call, work, partials, walk, memory, barriers);
   }
 }
 
@@ -240,7 +259,8 @@ void launch_tiles(const Attention& call, const SplitWork& work, const SplitParti
   ORTHROS_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   ORTHROS_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes));
-  const int64_t items = split_items(work, partials.splits) + window_items(work);
+  const int64_t items =
+      ((work.rows - work.windowed_rows) * partials.splits + work.windowed_rows) * work.kv_heads;
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(items, S::blocks * processors));
   launch(kernel, {dim3(blocks), dim3(S::threads), S::shared_bytes}, call.stream, call, work,
          partials);
@@ -295,7 +315,9 @@ void launch_split_partials(const Attention& call, const SplitWork& work,
 void launch_split_attention(const Attention& call, int64_t base_rows, int64_t rows,
                             int64_t most_keys, void* workspace) {
   if (rows == 0) return;
-  const SplitWork work{call.window == 0 ? 0 : base_rows, rows, call.shape.kv_heads, call.window};
+  const bool paired = call.pairs && base_rows > 0 && streams_fit(call.window, call.shape.group());
+  const SplitWork work{call.window == 0 ? 0 : base_rows, rows, call.shape.kv_heads, call.window,
+                       paired};
   SplitPartials partials{
       static_cast<float*>(workspace), nullptr, nullptr, split_count(most_keys), {}};
   const int64_t places = (rows - work.windowed_rows) * call.shape.query_heads * partials.splits;

@@ -19,6 +19,13 @@ struct HeldSplits {
     if (list == nullptr) return index;
     return index < counts[sequence] ? list[sequence * stride + index] : none;
   }
+  // How many of a sequence's first `splits` are here. Most rows see all of their sequence's.
+  ORTHROS_HOST_DEVICE int64_t count(int32_t sequence, int64_t splits) const {
+    if (list == nullptr) return splits;
+    int64_t here = counts[sequence];
+    while (here > 0 && split(sequence, here - 1) >= splits) --here;
+    return here;
+  }
 };
 
 // Device memory of rows [windowed_rows, rows): the i-th split that is here of a row's query head

@@ -1,5 +1,4 @@
-// The ring of split attention: tiles of keys and values in shared memory and the warps that fill
-// them.
+// The ring of split attention: tiles of keys and values in shared memory.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +11,8 @@ namespace orthros::cuda {
 // Warps of a block: some bring keys and values into a ring of tiles in shared memory, the others
 // work on them. An item's keys come in chunks of 512 from its first 16-key block on; a split is one
 // chunk, a window may be several. Scores are the products' transposes, keys x query heads: query
-// heads of the KV head are the columns, padded to 8 or 16, so that a group shares each key read.
+// heads of the KV head are the columns, padded to 8 or 16, so that a group shares each key read, as
+// do both streams' groups.
 constexpr int workers = 8;  // warps
 constexpr int worker_threads = 32 * workers;
 constexpr int chunk_blocks = chunk_keys / 16;
@@ -44,11 +44,14 @@ struct SplitShape {
   static constexpr int weight_bytes = tiles * chunk_keys * 8 * 2;
   static constexpr int most_bytes = workers * heads * 4;
   static constexpr int sum_bytes = heads * 4;
-  static constexpr int barrier_bytes = 256;
+  static constexpr int barrier_bytes = 256;  // the queue of items in the last of them
   static constexpr int other_bytes =
       exact_bytes + weight_bytes + most_bytes + sum_bytes + barrier_bytes;
   static constexpr int slots = (most_shared - other_bytes) / slot_bytes;
   static constexpr int shared_bytes = slots * slot_bytes + other_bytes;
+  static_assert(slots * 16 + ItemQueue::bytes <= barrier_bytes);
+  // An item has a tile of keys and one of values at least.
+  static_assert(slots / 2 + 2 < ItemQueue::places);
   // 16-column tiles of a worker's part of the output; workers past the width have none.
   static constexpr int row_tiles = width / 16 > workers ? width / 16 / workers : 1;
   // The channel, of 16, that a lane's row `row` of the lower or upper 8 rows of a product is. e4m3
@@ -74,86 +77,5 @@ struct Ring {
     }
   }
 };
-
-template <class Entry>
-__device__ const Entry* keys_of(const KvView& kv) {
-  if constexpr (std::is_same_v<Entry, uint8_t>) {
-    return kv.keys8;
-  } else {
-    return kv.keys;
-  }
-}
-template <class Entry>
-__device__ const Entry* values_of(const KvView& kv) {
-  if constexpr (std::is_same_v<Entry, uint8_t>) {
-    return kv.values8;
-  } else {
-    return kv.values;
-  }
-}
-
-// Brings a chunk's keys or values, entries at `from`, tile by tile; with the first, q where it is
-// not null. Entries that the item does not see come as zeros.
-template <int width, int tiles, class Entry>
-__device__ void carry_chunk(Ring<SplitShape<width, tiles, Entry>::slots>& ring, uint32_t shared,
-                            const Item& item, int chunk, const Entry* from, const bf16_bits* q,
-                            int group) {
-  using S = SplitShape<width, tiles, Entry>;
-  constexpr int row_chunks = S::entry_bytes / 16;
-  constexpr int query_chunks = width / 8;
-  const int thread = threadIdx.x - worker_threads;
-  const int keys = 16 * item.blocks(chunk);
-  for (int begin = 0; begin < keys; begin += S::tile_keys) {
-    const uint32_t slot = shared + ring.slot * S::slot_bytes;
-    barrier_wait(ring.empty(), ring.parity ^ 1);
-    const int here = min(keys - begin, S::tile_keys);
-#pragma unroll 4
-    for (int i = thread; i < here * row_chunks; i += S::carrier_threads) {
-      const int row = i / row_chunks;
-      const int key = chunk * chunk_keys + begin + row;
-      copy_or_zero(slot + tile_offset(row, i % row_chunks, S::tile_keys),
-                   from + int64_t{key} * width + i % row_chunks * (width / row_chunks),
-                   item.sees(key));
-    }
-    if (q != nullptr) {
-      for (int i = thread; i < S::heads * query_chunks; i += S::carrier_threads) {
-        const int head = i / query_chunks;
-        copy_or_zero(slot + S::tile_bytes + tile_offset(head, i % query_chunks, S::heads),
-                     q + i * 8, head < group);
-      }
-      q = nullptr;
-    }
-    barrier_arrive_after_copies(ring.full());
-    ring.advance();
-  }
-}
-
-template <int width, int tiles, class Entry>
-__device__ void carry_item(Ring<SplitShape<width, tiles, Entry>::slots>& ring, uint32_t shared,
-                           const Attention& call, const Item& item) {
-  const int group = static_cast<int>(call.shape.query_heads / call.shape.kv_heads);
-  const Entry* keys = keys_of<Entry>(call.kv) + item.start;
-  const Entry* values = values_of<Entry>(call.kv) + item.start;
-  const bf16_bits* q = call.q + item.row * call.row_stride + item.kv_head * group * width;
-  const int chunks = item.chunks();
-  for (int chunk = 0; chunks > 1 && chunk < chunks; ++chunk) {
-    carry_chunk<width, tiles, Entry>(ring, shared, item, chunk, keys, q, group);
-    q = nullptr;
-  }
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    carry_chunk<width, tiles, Entry>(ring, shared, item, chunk, keys, q, group);
-    carry_chunk<width, tiles, Entry>(ring, shared, item, chunk, values, nullptr, group);
-    q = nullptr;
-  }
-}
-
-template <int width, int tiles, class Entry>
-__device__ void carry(const Attention& call, const SplitWork& work, const SplitPartials& partials,
-                      uint32_t shared, uint32_t barriers) {
-  Ring<SplitShape<width, tiles, Entry>::slots> ring{barriers};
-  ItemWalk walk(call, work, partials);
-  Item item;
-  while (walk.next(item)) carry_item<width, tiles, Entry>(ring, shared, call, item);
-}
 
 }  // namespace orthros::cuda

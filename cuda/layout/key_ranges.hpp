@@ -55,14 +55,16 @@ ORTHROS_HOST_DEVICE constexpr int64_t entry_offset(int64_t sequence, int64_t seq
   return sequence * sequence_stride + head * head_stride + position * width;
 }
 
-// The work of a split launch, in items of one row and KV head: every split of rows
-// [windowed_rows, rows), splits in ascending order, so that items past the longest row are the
-// last; and the range of each windowed row, rows [0, windowed_rows).
+// The work of a split launch, in items of one row and KV head: row by row every split of rows
+// [windowed_rows, rows), then an item for each windowed row, rows [0, windowed_rows).
+// Paired: rows r and windowed_rows + r are the two streams of one token. Then the windowed row's
+// item is the other's last split too, which is none of the splits before.
 struct SplitWork {
   int64_t windowed_rows;
   int64_t rows;
   int64_t kv_heads;
   int64_t window;
+  bool paired = false;
 };
 
 struct SplitItem {
@@ -71,39 +73,40 @@ struct SplitItem {
   int64_t split;  // -1: a windowed row's only range
 };
 
-ORTHROS_HOST_DEVICE constexpr int64_t split_items(const SplitWork& work, int64_t splits) {
-  return (work.rows - work.windowed_rows) * splits * work.kv_heads;
-}
-ORTHROS_HOST_DEVICE constexpr SplitItem split_item(const SplitWork& work, int64_t item) {
-  const int64_t split_rows = work.rows - work.windowed_rows;
-  const int64_t pair = item / split_rows;  // split and KV head
-  return {work.windowed_rows + item % split_rows, pair % work.kv_heads, pair / work.kv_heads};
+// Whether a last split and a window share an item: within one split's number of keys, whole blocks
+// of them, and both streams' query heads as the 8 columns that a split's products have anyway.
+ORTHROS_HOST_DEVICE constexpr bool streams_fit(int64_t window, int64_t group) {
+  return window > 0 && window + hopper::block_keys - 1 <= hopper::split_keys && 2 * group <= 8;
 }
 
+// How many splits of a row at `position` are items of their own.
+ORTHROS_HOST_DEVICE constexpr int64_t lone_splits(const SplitWork& work, int64_t position) {
+  return work.paired ? split_of(position) : split_count(position + 1);
+}
+
+// The keys from the first block that a paired item reads, for the last split or the window, on.
+ORTHROS_HOST_DEVICE constexpr KeyRange paired_range(int64_t position, int64_t window) {
+  const int64_t split = split_of(position) * hopper::split_keys;
+  const int64_t first = first_visible(position, window);
+  return {block_start(first < split ? first : split), position + 1};
+}
+
+// A row's item `index`, splits ascending. Fewer than 2^32 items: short divisions.
+ORTHROS_HOST_DEVICE constexpr SplitItem split_item(const SplitWork& work, int64_t row,
+                                                   int64_t index) {
+  const auto i = static_cast<uint32_t>(index);
+  const auto kv_heads = static_cast<uint32_t>(work.kv_heads);
+  return {row, i % kv_heads, i / kv_heads};
+}
+
+// Items of windowed rows.
 ORTHROS_HOST_DEVICE constexpr int64_t window_items(const SplitWork& work) {
   return work.windowed_rows * work.kv_heads;
 }
-ORTHROS_HOST_DEVICE constexpr SplitItem window_item(const SplitWork& work, int64_t item) {
-  return {item % work.windowed_rows, item / work.windowed_rows, -1};
-}
-
-// Items first, first + stride, .. are one block's.
-struct ItemShare {
-  int64_t first;
-  int64_t stride;
-};
-
-// A block's windows. Of `items` splits it takes every blocks-th from its own number on, so the
-// blocks behind the last one have one fewer: windows go to them, and to all where they are too
-// many.
-ORTHROS_HOST_DEVICE constexpr ItemShare window_share(const SplitWork& work, int64_t items,
-                                                     int64_t block, int64_t blocks) {
-  const int64_t taken = items % blocks;
-  const int64_t left = blocks - taken;
-  if (window_items(work) * work.window > left * hopper::split_keys) {
-    return {block < taken ? block + left : block - taken, blocks};
-  }
-  return {block < taken ? window_items(work) : block - taken, left};
+ORTHROS_HOST_DEVICE constexpr SplitItem window_item(const SplitWork& work, int64_t index) {
+  const auto i = static_cast<uint32_t>(index);
+  const auto rows = static_cast<uint32_t>(work.windowed_rows);
+  return {i % rows, i / rows, -1};
 }
 
 // Where a split launch leaves a split's partial softmax: its place among [query head][row behind

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -113,49 +112,89 @@ SplitWork draw_work() {
   return {windowed, rows, heads, window};
 }
 
-RC_GTEST_PROP(key_ranges, items_are_each_split_of_a_row_and_head_once_in_order_of_splits, ()) {
+RC_GTEST_PROP(key_ranges, items_of_a_row_are_each_split_and_head_once_in_order_of_splits, ()) {
   const SplitWork work = draw_work();
   const auto splits = *rc::gen::inRange<int64_t>(1, 6).as("splits");
-  std::set<std::tuple<int64_t, int64_t, int64_t>> found;
+  std::set<std::pair<int64_t, int64_t>> found;
   int64_t last = 0;
-  for (int64_t i = 0; i < split_items(work, splits); ++i) {
-    const SplitItem item = split_item(work, i);
-    RC_ASSERT(item.row >= work.windowed_rows && item.row < work.rows);
+  for (int64_t i = 0; i < splits * work.kv_heads; ++i) {
+    const SplitItem item = split_item(work, 5, i);
+    RC_ASSERT(item.row == 5);
     RC_ASSERT(item.kv_head >= 0 && item.kv_head < work.kv_heads);
     RC_ASSERT(item.split >= last && item.split < splits);
-    RC_ASSERT(found.insert({item.row, item.kv_head, item.split}).second);
+    RC_ASSERT(found.insert({item.kv_head, item.split}).second);
     last = item.split;
   }
-  RC_ASSERT(static_cast<int64_t>(found.size()) ==
-            (work.rows - work.windowed_rows) * work.kv_heads * splits);
 }
 
-RC_GTEST_PROP(key_ranges, each_window_has_one_block, ()) {
+RC_GTEST_PROP(key_ranges, each_window_has_one_item, ()) {
   const SplitWork work = draw_work();
-  const auto items = *rc::gen::inRange<int64_t>(0, 50).as("splits taken before");
-  const auto blocks = *rc::gen::inRange<int64_t>(1, 20).as("blocks");
   std::set<std::pair<int64_t, int64_t>> found;
-  for (int64_t block = 0; block < blocks; ++block) {
-    const ItemShare share = window_share(work, items, block, blocks);
-    RC_ASSERT(share.first >= 0 && share.stride > 0);
-    for (int64_t i = share.first; i < window_items(work); i += share.stride) {
-      const SplitItem item = window_item(work, i);
-      RC_ASSERT(item.split == -1);
-      RC_ASSERT(item.row >= 0 && item.row < work.windowed_rows);
-      RC_ASSERT(item.kv_head >= 0 && item.kv_head < work.kv_heads);
-      RC_ASSERT(found.insert({item.row, item.kv_head}).second);
-    }
+  for (int64_t i = 0; i < window_items(work); ++i) {
+    const SplitItem item = window_item(work, i);
+    RC_ASSERT(item.split == -1);
+    RC_ASSERT(item.row >= 0 && item.row < work.windowed_rows);
+    RC_ASSERT(item.kv_head >= 0 && item.kv_head < work.kv_heads);
+    RC_ASSERT(found.insert({item.row, item.kv_head}).second);
   }
   RC_ASSERT(static_cast<int64_t>(found.size()) == work.windowed_rows * work.kv_heads);
 }
 
-TEST(key_ranges, few_windows_go_to_the_blocks_with_fewer_splits) {
-  const SplitWork work{1, 2, 8, 128};  // one sequence of 8192 keys: 128 splits and 8 windows
-  for (int64_t block = 0; block < 128; ++block) {
-    EXPECT_GE(window_share(work, 128, block, 132).first, window_items(work));
+// How often the items of a pair of rows at one position bring a key that the copy, or the base row,
+// sees in them.
+struct Seen {
+  std::vector<int> copy;
+  std::vector<int> base;
+};
+Seen seen_of_pair(const SplitWork& work, int64_t position) {
+  const auto keys = static_cast<size_t>(position + 1);
+  Seen seen{std::vector<int>(keys), std::vector<int>(keys)};
+  const auto count = [](std::vector<int>& of, KeyRange range) {
+    for (int64_t j = range.begin; j < range.end; ++j) ++of.at(static_cast<size_t>(j));
+  };
+  const int64_t whole = lone_splits(work, position);
+  for (int64_t s = 0; s < whole; ++s) count(seen.copy, split_range(s, position + 1));
+  const KeyRange both = paired_range(position, work.window);
+  const KeyRange window = window_range(position, work.window);
+  if (work.paired) count(seen.copy, {std::max(both.begin, whole * 512), both.end});
+  count(seen.base, window);
+  return seen;
+}
+
+RC_GTEST_PROP(key_ranges, both_streams_see_each_of_their_keys_once, ()) {
+  const int64_t position = *rc::gen::oneOf(rc::gen::inRange<int64_t>(0, 5000),
+                                           rc::gen::element<int64_t>(511, 512, 513, 1023, 1024))
+                                .as("position");
+  const auto window =
+      *rc::gen::oneOf(rc::gen::inRange<int64_t>(1, 498), rc::gen::element<int64_t>(128, 496, 497))
+           .as("window");
+  RC_ASSERT(streams_fit(window, *rc::gen::inRange<int64_t>(1, 5).as("group")));
+  const bool paired = *rc::gen::arbitrary<bool>().as("paired");
+  const Seen seen = seen_of_pair({1, 2, 1, window, paired}, position);
+  for (int64_t j = 0; j <= position; ++j) {
+    RC_ASSERT(seen.copy[static_cast<size_t>(j)] == 1);
+    RC_ASSERT(seen.base[static_cast<size_t>(j)] == (sees(position, window, j) ? 1 : 0));
   }
-  EXPECT_EQ(window_share(work, 128, 131, 132).first, 3);
-  EXPECT_EQ(window_share(work, 128, 131, 132).stride, 4);
+}
+
+RC_GTEST_PROP(key_ranges, a_paired_item_is_the_last_split_and_the_window_and_one_chunk, ()) {
+  const auto position = *rc::gen::inRange<int64_t>(0, 5000).as("position");
+  const auto window = *rc::gen::inRange<int64_t>(1, 498).as("window");
+  const KeyRange range = paired_range(position, window);
+  RC_ASSERT(range.begin % 16 == 0);
+  RC_ASSERT(range.begin <= first_visible(position, window));
+  RC_ASSERT(range.begin <= split_of(position) * 512);
+  // No block that neither sees.
+  RC_ASSERT(range.begin + 16 > std::min(first_visible(position, window), split_of(position) * 512));
+  RC_ASSERT(range.end == position + 1);
+  RC_ASSERT(range.end - range.begin <= 512);
+}
+
+TEST(key_ranges, streams_share_items_up_to_a_window_of_497_and_groups_of_4) {
+  EXPECT_TRUE(streams_fit(497, 4));
+  EXPECT_FALSE(streams_fit(498, 4));
+  EXPECT_FALSE(streams_fit(128, 5));
+  EXPECT_FALSE(streams_fit(0, 4));
 }
 
 RC_GTEST_PROP(key_ranges, partial_softmaxes_have_each_a_place, ()) {

@@ -1,5 +1,5 @@
-// The products of split attention out of its ring: scores, and weights times values, of bf16
-// entries and of e4m3 ones, which are widened in registers on their way to the tensor cores.
+// Split attention's scores out of its ring, of bf16 entries and of e4m3 ones, which are widened in
+// registers on their way to the tensor cores.
 #pragma once
 
 #include "cuda/kernels/split_ring.hpp"
@@ -117,71 +117,6 @@ __device__ void score_chunk(Ring<SplitShape<width, tiles, Entry>::slots>& ring, 
           load_matrices(keys, slot + tile_offset(row, 2 * k + lane / 16, S::tile_keys));
 #pragma unroll
           for (int n = 0; n < tiles; ++n) step_16x8(scores[i][n], keys, q[n][k][0], q[n][k][1]);
-        }
-      }
-    }
-    __syncwarp();
-    if (lane == 0) barrier_arrive(ring.empty());
-    ring.advance();
-  }
-}
-
-// Weights times values for a chunk, onto o: chains over its blocks in order. Rows of o are channels
-// SplitShape::channel. factor: factor_of the values.
-template <int width, int tiles, class Entry>
-__device__ void weigh_chunk(Ring<SplitShape<width, tiles, Entry>::slots>& ring, uint32_t shared,
-                            uint32_t weights, uint32_t factor, int blocks,
-                            float (&o)[SplitShape<width, tiles, Entry>::row_tiles][tiles][4]) {
-  using S = SplitShape<width, tiles, Entry>;
-  const int lane = threadIdx.x % 32;
-  const int worker = threadIdx.x / 32;
-  for (int begin = 0; begin < blocks; begin += S::tile_blocks) {
-    const uint32_t slot = shared + ring.slot * S::slot_bytes;
-    barrier_wait(ring.full(), ring.parity);
-    const int here = worker * 16 < width ? min(blocks - begin, S::tile_blocks) : 0;
-#pragma unroll 2
-    for (int block = 0; block < here; block += 2) {
-      uint32_t p[tiles][4];  // of two blocks; behind the last one nothing that counts
-#pragma unroll
-      for (int n = 0; n < tiles; ++n) {
-        load_matrices_transposed(p[n],
-                                 weights + ((n * chunk_keys) + (begin + block) * 16 + lane) * 16);
-      }
-      if constexpr (S::e4m3) {
-#pragma unroll
-        for (int m = 0; m < S::row_tiles; ++m) {
-          uint32_t fours[4];  // keys 8 i .. 8 i + 7 of the two blocks
-          load_matrices_transposed(
-              fours,
-              slot + tile_offset(block * 16 + lane, worker * S::row_tiles + m, S::tile_keys));
-#pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            if (block + half >= here) break;
-            uint32_t values[4];
-            widen_four(fours[2 * half], factor, values[0], values[1]);
-            widen_four(fours[2 * half + 1], factor, values[2], values[3]);
-#pragma unroll
-            for (int n = 0; n < tiles; ++n) {
-              step_16x8(o[m][n], values, p[n][2 * half], p[n][2 * half + 1]);
-            }
-          }
-        }
-      } else {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          if (block + half >= here) break;
-          const int row = (block + half) * 16 + lane % 8 + lane / 16 * 8;
-#pragma unroll
-          for (int m = 0; m < S::row_tiles; ++m) {
-            uint32_t values[4];
-            load_matrices_transposed(
-                values, slot + tile_offset(row, 2 * (worker * S::row_tiles + m) + lane / 8 % 2,
-                                           S::tile_keys));
-#pragma unroll
-            for (int n = 0; n < tiles; ++n) {
-              step_16x8(o[m][n], values, p[n][2 * half], p[n][2 * half + 1]);
-            }
-          }
         }
       }
     }
