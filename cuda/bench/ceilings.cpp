@@ -26,7 +26,7 @@ std::vector<GemmCeiling> gemm_ceilings(const DeviceModel& model, int64_t rows,
                                        cudaStream_t stream) {
   const RowWidths widths(model.spec);
   const DeviceLayer& layer = model.layers[0];
-  Linears linears(rows, rows);
+  Linears linears(rows);
   const int64_t widest = std::max({widths.hidden, widths.query, widths.ffn});
   const DeviceBuffer<bf16_bits> x(rows * widest);
   const DeviceBuffer<bf16_bits> y(rows * std::max(widths.gate_up, widths.qkv));
@@ -35,11 +35,11 @@ std::vector<GemmCeiling> gemm_ceilings(const DeviceModel& model, int64_t rows,
                       x.data(), stream);
   std::vector<GemmCeiling> ceilings;
   const auto measure = [&](const char* name, const Weight& w, bool gated) {
-    linears.prepare(w, gated);
+    linears.prepare(w);
     const Input input{x.data(), rows, w.stride};
     const double seconds = sustained_seconds(
         [&] {
-          if (gated) {
+          if (gated && rows <= 32) {
             linears.gated(w, input, act.data(), widths.ffn, y.data(), stream);
           } else {
             linears.multiply(w, input, y.data(), padded16(w.out), stream);

@@ -12,8 +12,7 @@ namespace orthros::cuda {
 // Bytes read and written per second by a large copy within device memory.
 double copy_bytes_per_second(cudaStream_t stream);
 
-// One linear layer of a model at `rows` rows, through the engine's own Linears: gate_up_proj with
-// SwiGLU.
+// One linear layer of a model at `rows` rows, through the engine's own Linears.
 struct GemmCeiling {
   std::string name;  // qkv_proj, o_proj, gate_up_proj, down_proj
   int64_t rows;

@@ -93,7 +93,7 @@ void add_row_products(const DeviceModel& model, int64_t rows, double copy,
   const Stream stream;
   const RowWidths widths(model.spec);
   const auto layers = static_cast<double>(model.layers.size());
-  Linears linears(rows, rows);
+  Linears linears(rows);
   const auto x =
       random_values(rows * std::max({widths.hidden, widths.query, widths.ffn}), "x", stream);
   const DeviceBuffer<bf16_bits> y(rows * std::max(widths.qkv, widths.hidden));

@@ -21,7 +21,7 @@ std::vector<OrderCost> order_costs(const DeviceModel& model, int64_t rows) {
   const Stream stream;
   const RowWidths widths(model.spec);
   const auto layers = static_cast<double>(model.layers.size());
-  Linears linears(rows, rows);
+  Linears linears(rows);
   const LtProduct lt(SumOrder::any);
   const int64_t widest = std::max({widths.hidden, widths.query, widths.ffn});
   DeviceBuffer<bf16_bits> x(rows * widest);

@@ -28,8 +28,8 @@ Weight slice(const Weight& w, int64_t first, int64_t out) {
 }
 
 // All shapes that a pass multiplies by, but the head, whose results are not rounded.
-std::unique_ptr<Linears> prepared_linears(const DeviceModel& model, int64_t rows, int64_t chunk) {
-  auto linears = std::make_unique<Linears>(rows, chunk);
+std::unique_ptr<Linears> prepared_linears(const DeviceModel& model, int64_t rows) {
+  auto linears = std::make_unique<Linears>(rows);
   const auto& mixer = std::get<SoftmaxAttention>(model.spec.layers[0].mixer);
   const DeviceLayer& layer = model.layers[0];
   for (const Weight& w :
@@ -45,7 +45,7 @@ std::unique_ptr<Linears> prepared_linears(const DeviceModel& model, int64_t rows
 
 Layers::Layers(const DeviceModel& model, const EngineLimits& limits, EngineFault fault,
                const RankHooks& hooks)
-    : linears_(prepared_linears(model, Capacity(model.spec, limits).rows, limits.chunk)),
+    : linears_(prepared_linears(model, Capacity(model.spec, limits).rows)),
       buffers(model.spec, limits),
       cache(model.spec, limits, fault),
       model_(model),

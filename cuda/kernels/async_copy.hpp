@@ -45,28 +45,6 @@ __device__ __forceinline__ void barrier_wait(uint64_t* barrier, uint32_t parity)
       : "memory");
 }
 
-// Arrives at the same barrier of the cluster's block `rank`. At the scope of a block: the products
-// that read what the barrier guards have ended before, and a fence for the whole cluster would stop
-// the caller at each arrival.
-__device__ __forceinline__ void barrier_arrive_at(uint64_t* barrier, uint32_t rank) {
-  asm volatile(
-      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}\n" ::"r"(shared_address(barrier)),
-      "r"(rank)
-      : "memory");
-}
-// This block's number in its cluster.
-__device__ __forceinline__ uint32_t cluster_rank() {
-  uint32_t rank;
-  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-// All threads of all blocks of the cluster.
-__device__ __forceinline__ void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-}
-
 // Shared memory written by ordinary stores before is visible to bulk copies and wgmma after.
 __device__ __forceinline__ void async_proxy_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -81,24 +59,6 @@ __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
 }
 // The map's box at these coordinates (innermost first) into shared memory; its bytes count on
 // `barrier`. Elements outside the tensor arrive as zeros.
-__device__ __forceinline__ void load_box(void* target, const CUtensorMap& map, uint64_t* barrier,
-                                         int32_t x, int32_t y) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
-      "[%1, {%3, %4}], [%2];" ::"r"(shared_address(target)),
-      "l"(&map), "r"(shared_address(barrier)), "r"(x), "r"(y)
-      : "memory");
-}
-// Into the same place of every block of the cluster whose bit `blocks` has; the bytes count on the
-// same barrier of each.
-__device__ __forceinline__ void load_box_for(uint16_t blocks, void* target, const CUtensorMap& map,
-                                             uint64_t* barrier, int32_t x, int32_t y) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
-      ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared_address(target)),
-      "l"(&map), "r"(shared_address(barrier)), "r"(x), "r"(y), "h"(blocks)
-      : "memory");
-}
 __device__ __forceinline__ void load_box(void* target, const CUtensorMap& map, uint64_t* barrier,
                                          int32_t x, int32_t y, int32_t z, int32_t w) {
   asm volatile(
@@ -117,13 +77,6 @@ __device__ __forceinline__ void load_box(void* target, const CUtensorMap& map, u
 }
 // A box from shared memory to the tensor, as part of this thread's open group.
 __device__ __forceinline__ void store_box(const CUtensorMap& map, const void* source, int32_t x,
-                                          int32_t y) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
-      "r"(shared_address(source)), "r"(x), "r"(y)
-      : "memory");
-}
-__device__ __forceinline__ void store_box(const CUtensorMap& map, const void* source, int32_t x,
                                           int32_t y, int32_t z, int32_t w) {
   asm volatile(
       "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
@@ -134,10 +87,9 @@ __device__ __forceinline__ void store_box(const CUtensorMap& map, const void* so
 __device__ __forceinline__ void store_commit() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-// This thread's stores but its `pending` newest groups have read their shared memory.
-template <int pending = 0>
+// This thread's stores have read their shared memory.
 __device__ __forceinline__ void store_wait_read() {
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
 // Work of the launch before this one in its stream is complete and visible.

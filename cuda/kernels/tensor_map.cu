@@ -23,13 +23,12 @@ PFN_cuTensorMapEncodeTiled_v12000 encoder() {
 
 }  // namespace
 
-CUtensorMap bf16_map(const bf16_bits* base, int64_t width, std::span<const MapDimension> outer,
-                     int32_t box_width) {
+CUtensorMap bf16_map(const bf16_bits* base, int64_t width, std::span<const MapDimension> outer) {
   static const PFN_cuTensorMapEncodeTiled_v12000 encode = encoder();
   constexpr int most = 5;
   cuuint64_t extents[most] = {static_cast<cuuint64_t>(width)};
   cuuint64_t strides[most - 1] = {};
-  cuuint32_t boxes[most] = {static_cast<cuuint32_t>(box_width)};
+  cuuint32_t boxes[most] = {64};
   cuuint32_t steps[most] = {1, 1, 1, 1, 1};
   cuuint32_t rank = 1;
   for (const MapDimension& dimension : outer) {
@@ -41,8 +40,7 @@ CUtensorMap bf16_map(const bf16_bits* base, int64_t width, std::span<const MapDi
   CUtensorMap map;
   const CUresult result =
       encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, rank, const_cast<bf16_bits*>(base), extents,
-             strides, boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-             box_width == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,
+             strides, boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     throw DeviceError("cuTensorMapEncodeTiled: error " + std::to_string(result));

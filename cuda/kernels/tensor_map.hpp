@@ -19,11 +19,10 @@ struct MapDimension {
 };
 
 // The map of the tensor at `base` with `width` contiguous elements innermost, of which a box covers
-// 64 (or 32), and one to four more dimensions in the order in which a box lies in shared memory,
-// inner first; their strides in any order. A box's rows of 128 bytes arrive swizzled
-// (SWIZZLE_128B; of 64 bytes: SWIZZLE_64B). base: 16-byte aligned; strides: multiples of 8. An
-// extent may be larger than the memory behind it as long as no copy goes there.
-CUtensorMap bf16_map(const bf16_bits* base, int64_t width, std::span<const MapDimension> outer,
-                     int32_t box_width = 64);
+// 64, and one to four more dimensions in the order in which a box lies in shared memory, inner
+// first; their strides in any order. A box's rows of 128 bytes arrive swizzled
+// (SWIZZLE_128B). base: 16-byte aligned; strides: multiples of 8. An extent may be larger than the
+// memory behind it as long as no copy goes there.
+CUtensorMap bf16_map(const bf16_bits* base, int64_t width, std::span<const MapDimension> outer);
 
 }  // namespace orthros::cuda

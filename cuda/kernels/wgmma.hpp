@@ -41,19 +41,6 @@ __device__ __forceinline__ void pin(float (&values)[count]) {
   for (int i = 0; i < count; ++i) asm volatile("" : "+f"(values[i])::"memory");
 }
 
-// A value that all lanes have alike, in a uniform register: addresses made of it cost no more than
-// one instruction a warp.
-__device__ __forceinline__ int32_t uniform(int32_t value) {
-  return static_cast<int32_t>(__reduce_or_sync(0xffffffffu, static_cast<uint32_t>(value)));
-}
-
-// Two values rounded to bf16, the first in the lower half.
-__device__ __forceinline__ uint32_t rounded_pair(float low, float high) {
-  uint32_t pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  return pair;
-}
-
 // Sets the registers of this warpgroup's threads, a multiple of 8.
 template <int count>
 __device__ __forceinline__ void fewer_registers() {
@@ -77,10 +64,6 @@ __device__ __forceinline__ void more_registers() {
 #define ORTHROS_R6 ORTHROS_R5 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define ORTHROS_R7 ORTHROS_R6 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define ORTHROS_R8 ORTHROS_R7 ", %56, %57, %58, %59, %60, %61, %62, %63"
-#define ORTHROS_R9 ORTHROS_R8 ", %64, %65, %66, %67, %68, %69, %70, %71"
-#define ORTHROS_R10 ORTHROS_R9 ", %72, %73, %74, %75, %76, %77, %78, %79"
-#define ORTHROS_R11 ORTHROS_R10 ", %80, %81, %82, %83, %84, %85, %86, %87"
-#define ORTHROS_R12 ORTHROS_R11 ", %88, %89, %90, %91, %92, %93, %94, %95"
 
 // d (64 x 48) = a b^T, or d + a b^T where `accumulate`; a: 64 x 16 in registers as mma.sync
 // m16n8k16 has it, b: 48 x 16 by rows in shared memory. d: 24 registers, m16n8 tiles side by side.
@@ -106,19 +89,6 @@ __device__ __forceinline__ void wgmma_columns_128(float (&d)[64], const uint32_t
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(b.high), "r"(accumulate));
 }
 
-// d (64 x 192) = a b^T, or d + a b^T where `accumulate`; a: 64 x 16, b: 192 x 16, both by rows in
-// shared memory. d: 96 registers, m16n8 tiles side by side.
-__device__ __forceinline__ void wgmma_rows_192(float (&d)[96], Descriptor a, Descriptor b,
-                                               int accumulate) {
-  asm volatile(
-      "{\n.reg .pred p;\n.reg .b64 a, b;\nsetp.ne.b32 p, %100, 0;\nmov.b64 a, {%96, %97};\n"
-      "mov.b64 b, {%98, %99};\n"
-      "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {" ORTHROS_R12
-      "}, a, b, p, 1, 1, 0, 0;\n}\n"
-      : ORTHROS_D32(d, 0), ORTHROS_D32(d, 32), ORTHROS_D32(d, 64)
-      : "r"(a.low), "r"(a.high), "r"(b.low), "r"(b.high), "r"(accumulate));
-}
-
 #undef ORTHROS_D8
 #undef ORTHROS_D16
 #undef ORTHROS_D32
@@ -130,9 +100,5 @@ __device__ __forceinline__ void wgmma_rows_192(float (&d)[96], Descriptor a, Des
 #undef ORTHROS_R6
 #undef ORTHROS_R7
 #undef ORTHROS_R8
-#undef ORTHROS_R9
-#undef ORTHROS_R10
-#undef ORTHROS_R11
-#undef ORTHROS_R12
 
 }  // namespace orthros::cuda

@@ -27,6 +27,12 @@ constexpr int32_t threads = (warpgroups + 1) * 128;  // the last warpgroup copie
 constexpr int32_t copying_registers = 56;
 constexpr int32_t working_registers = 152;
 
+// A value that all lanes have alike, in a uniform register: addresses made of it cost no more than
+// one instruction a warp.
+__device__ __forceinline__ int32_t uniform(int32_t value) {
+  return static_cast<int32_t>(__reduce_or_sync(0xffffffffu, static_cast<uint32_t>(value)));
+}
+
 // q k^T for the nine blocks from `slot` on.
 __device__ __forceinline__ void multiply_keys(float (&scores)[score_count],
                                               const uint32_t (&queries)[width / 16][4],

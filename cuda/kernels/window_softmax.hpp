@@ -94,4 +94,10 @@ __device__ __forceinline__ float normal_weight(float score, float scale, float m
   return hopper::from_bits(hopper::bits_of(p) + (hopper::bits_of(z) << 23));
 }
 
+__device__ __forceinline__ uint32_t rounded_pair(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
 }  // namespace orthros::cuda::window

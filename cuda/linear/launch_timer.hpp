@@ -1,4 +1,4 @@
-// LaunchTimer: how long launches take, in bursts or for a while.
+// LaunchTimer: how long launches take.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,10 +10,10 @@
 
 namespace orthros::cuda {
 
-// Runs that a burst may have.
+// Runs at most.
 inline constexpr size_t launches_timed = 3;
 
-// Bursts are graphs, so that the host's pace does not count.
+// Runs are graphs, so that the host's pace does not count.
 class LaunchTimer {
  public:
   LaunchTimer() {
@@ -26,20 +26,6 @@ class LaunchTimer {
   }
   LaunchTimer(const LaunchTimer&) = delete;
   LaunchTimer& operator=(const LaunchTimer&) = delete;
-
-  // The mean of about `long_enough` microseconds of runs, one behind the other, of `launch`, which
-  // takes about `each`, long enough for the host to keep ahead.
-  template <class Launch>
-  double mean_microseconds(double long_enough, double each, const Launch& launch) {
-    const int64_t runs = 1 + static_cast<int64_t>(long_enough / each);
-    ORTHROS_CUDA(cudaEventRecord(marks_[0], stream_));
-    for (int64_t i = 0; i < runs; ++i) launch(stream_);
-    ORTHROS_CUDA(cudaEventRecord(marks_[1], stream_));
-    ORTHROS_CUDA(cudaStreamSynchronize(stream_));
-    float milliseconds = 0.0f;
-    ORTHROS_CUDA(cudaEventElapsedTime(&milliseconds, marks_[0], marks_[1]));
-    return 1000.0 * static_cast<double>(milliseconds) / static_cast<double>(runs);
-  }
 
   // The shortest of `times` runs, one behind the other, of what `record` launches into a stream.
   template <class Record>

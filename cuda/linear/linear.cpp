@@ -1,4 +1,4 @@
-// Linears: row_product for few rows; for others the fastest way that was seen to give its bits.
+// Linears: row_product for few rows, cuBLASLt where it was seen to give the same bits faster.
 #include "cuda/linear/linear.hpp"
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 
 #include "cuda/kernels/elementwise.hpp"
 #include "cuda/kernels/row_product.hpp"
-#include "cuda/kernels/wide_product.hpp"
 #include "cuda/layout/product_sizes.hpp"
 #include "cuda/linear/launch_timer.hpp"
 #include "cuda/linear/lt_product.hpp"
@@ -27,33 +26,15 @@ constexpr int64_t row_product_trial_rows = 256;  // beyond, row_product is not w
 constexpr int algorithms_tried = 8;
 constexpr int few_rows_algorithms_tried = 4;  // at each of many sizes
 constexpr double worth_timing = 1.15;  // of the best so far: beyond, the first launch has told
-// Few rows are timed as a decode step has them: over weights that no cache holds.
+// Few rows are timed as a decode step has them: over weights that no cache holds. Small weights
+// stay in caches in a decode step too, and are not worth a long choice.
 constexpr int64_t cold_bytes = int64_t{300} << 20;
-// A long prompt's passes run at the card's power limit, where a way that is faster in bursts may be
-// slower: it draws more, and clocks fall. The largest product's ways are timed so, with the card
-// hot; before clocks have settled, about a second, they are lower than they will be.
-constexpr int64_t sustained_rows = 2048;
-constexpr double heating = 800e3;  // microseconds before the first
-constexpr double sustained = 40e3;
-
-// A way to multiply.
-struct Way {
-  int id;  // as in LinearReport
-  std::optional<cublasLtMatmulAlgo_t> algorithm;
-};
+constexpr int64_t small_bytes = int64_t{8} << 20;
 
 // How a shape runs at `report.rows` rows and those before it down to the next size.
 struct Choice {
   LinearReport report;
-  Way way;
-};
-
-// Where results go. Gated: rows x out / 2, by way of `scratch`, rows x out, where a way needs it.
-struct Output {
-  bf16_bits* y;
-  int64_t y_stride;
-  bool gated;
-  bf16_bits* scratch;
+  std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: row_product
 };
 
 // One shape's random operands, and the chain's results for them.
@@ -61,13 +42,13 @@ struct Trial {
   Trial(const Weight& shape, bool for_gated, int64_t rows)
       : gated(for_gated),
         size(padded16(shape.out) * shape.stride),
-        copies(1 + cold_bytes / (size * static_cast<int64_t>(sizeof(bf16_bits)))),
+        small(bytes(size) < small_bytes),
+        copies(small ? 1 : 1 + cold_bytes / bytes(size)),
         weights(size * copies),
         inputs(rows * shape.stride),
         expected(rows * padded16(shape.out)),
         got(expected.size()),
-        expected_activations(gated ? expected.size() / 2 : 0),
-        activations(expected_activations.size()),
+        activations(gated ? std::min(rows, prompt_rows) * padded16(shape.out) / 2 : 0),
         differing(1),
         w{weights.data(), shape.out, shape.in, shape.stride},
         y_stride(padded16(shape.out)) {
@@ -76,31 +57,17 @@ struct Trial {
     expected.fill_bytes(0xff);
     launch_row_product(
         {w, input(rows), expected.data(), y_stride, RowResult::rounded, false, nullptr});
-    if (!gated) return;
-    expected_activations.fill_bytes(0xff);
-    launch_swiglu(expected.data(), rows, y_stride, w.out / 2, expected_activations.data(),
-                  y_stride / 2, nullptr);
   }
 
+  static int64_t bytes(int64_t values) { return values * static_cast<int64_t>(sizeof(bf16_bits)); }
   Input input(int64_t rows) const { return {inputs.data(), rows, w.stride}; }
 
-  // Where products go, and what they must be.
-  Output output(bool with_swiglu) const {
-    if (!with_swiglu) return {got.data(), y_stride, false, nullptr};
-    return {activations.data(), y_stride / 2, true, got.data()};
-  }
-  void clear(int64_t rows) {
-    const auto row_bytes = static_cast<size_t>(y_stride) * sizeof(bf16_bits);
-    const auto bytes = static_cast<size_t>(rows) * row_bytes;
-    ORTHROS_CUDA(cudaMemset(got.data(), 0xff, bytes));
-    if (gated) ORTHROS_CUDA(cudaMemset(activations.data(), 0xff, bytes / 2));
+  // Whether the algorithm runs, and gives the chain's results for the first `rows` rows.
+  bool equal(const LtProduct& lt, const cublasLtMatmulAlgo_t& algorithm, int64_t rows) {
+    ORTHROS_CUDA(cudaMemset(got.data(), 0xff, static_cast<size_t>(bytes(rows * y_stride))));
     differing.fill_bytes(0);
-  }
-  // Whether the last product's first `rows` rows, into output(with_swiglu), are the chain's.
-  bool equal(bool with_swiglu, int64_t rows) const {
-    const bf16_bits* right = with_swiglu ? expected_activations.data() : expected.data();
-    const Output to = output(with_swiglu);
-    launch_count_differing(right, to.y, rows * to.y_stride, differing.data(), nullptr);
+    if (!lt.multiply(algorithm, w, input(rows), got.data(), y_stride, nullptr)) return false;
+    launch_count_differing(expected.data(), got.data(), rows * y_stride, differing.data(), nullptr);
     return differing.to_host()[0] == 0;
   }
 
@@ -116,16 +83,16 @@ struct Trial {
     return timer.microseconds(times, record) / static_cast<double>(products);
   }
 
-  bool gated;      // products are timed with SwiGLU
-  int64_t size;    // of a weight
+  bool gated;    // few rows' products are timed with SwiGLU
+  int64_t size;  // of a weight
+  bool small;
   int64_t copies;  // different ones
   LaunchTimer timer;
   DeviceBuffer<bf16_bits> weights;   // copies of out x in
   DeviceBuffer<bf16_bits> inputs;    // rows x in
   DeviceBuffer<bf16_bits> expected;  // rows x out
   DeviceBuffer<bf16_bits> got;
-  DeviceBuffer<bf16_bits> expected_activations;  // rows x out / 2, where gated
-  DeviceBuffer<bf16_bits> activations;
+  DeviceBuffer<bf16_bits> activations;  // few rows x out / 2, where gated
   DeviceBuffer<unsigned long long> differing;
   Weight w;
   int64_t y_stride;
@@ -135,7 +102,7 @@ struct Trial {
 
 class Linears::State {
  public:
-  State(int64_t most_rows, int64_t pass_rows) : most_rows_(most_rows), pass_rows_(pass_rows) {}
+  explicit State(int64_t most_rows) : most_rows_(most_rows) {}
 
   void prepare(const Weight& w, bool gated) {
     if (most_rows_ <= row_product_rows || choices_.contains(key(w)) || w.in % 16 != 0 ||
@@ -144,34 +111,40 @@ class Linears::State {
     }
     int device = 0;
     ORTHROS_CUDA(cudaGetDevice(&device));
-    const MadeKey made{device, key(w), gated, most_rows_, pass_rows_};
-    {
-      const std::lock_guard lock(made_mutex);
-      if (const auto found = made_choices.find(made); found != made_choices.end()) {
-        choices_.emplace(key(w), found->second);
-        return;
-      }
-    }
     std::vector<Choice> choices;
-    Trial trial(w, gated, most_rows_);
-    int64_t before = 0;
+    std::optional<Trial> trial;
     for (const int64_t rows : product_sizes(row_product_rows, most_rows_)) {
-      const bool serves_passes = before < pass_rows_ && pass_rows_ <= rows;
-      choices.push_back(choose(trial, rows, gated && serves_passes && rows >= sustained_rows));
-      before = rows;
-    }
-    {
-      const std::lock_guard lock(made_mutex);
-      made_choices.emplace(made, choices);
+      const MadeKey made{device, key(w), gated, rows};
+      std::optional<Choice> choice = made_before(made);
+      if (!choice) {
+        if (!trial) trial.emplace(w, gated, most_rows_);
+        choice = choose(*trial, rows);
+        const std::lock_guard lock(made_mutex);
+        made_choices.emplace(made, *choice);
+      }
+      choices.push_back(*choice);
     }
     choices_.emplace(key(w), std::move(choices));
   }
 
-  // As was found best for this many rows; row_product where it cannot.
-  void multiply(const Weight& w, const Input& x, const Output& to, cudaStream_t stream) const {
-    const Choice* chosen = choice(w, x.rows);
-    if (chosen != nullptr && run(chosen->way, w, x, to, stream)) return;
-    run(by_rows, w, x, to, stream);
+  // The algorithm for this many rows, or null for row_product.
+  const cublasLtMatmulAlgo_t* algorithm(const Weight& w, int64_t rows) const {
+    if (rows <= row_product_rows) return nullptr;
+    const auto found = choices_.find(key(w));
+    if (found == choices_.end()) return nullptr;
+    for (const Choice& choice : found->second) {
+      if (rows <= choice.report.rows) {
+        return choice.algorithm ? &*choice.algorithm : nullptr;
+      }
+    }
+    return nullptr;
+  }
+
+  // False where these rows are row_product's.
+  bool through_lt(const Weight& w, const Input& x, bf16_bits* y, int64_t y_stride,
+                  cudaStream_t stream) const {
+    const cublasLtMatmulAlgo_t* chosen = algorithm(w, x.rows);
+    return chosen != nullptr && lt_.multiply(*chosen, w, x, y, y_stride, stream);
   }
 
   std::vector<LinearReport> report() const {
@@ -186,53 +159,23 @@ class Linears::State {
 
  private:
   using Key = std::tuple<int64_t, int64_t, int64_t>;
-  // What this process has chosen before: another engine on the device need not choose again.
-  using MadeKey = std::tuple<int, Key, bool, int64_t, int64_t>;
-  static inline std::mutex made_mutex;
-  static inline std::map<MadeKey, std::vector<Choice>> made_choices;
-
   static Key key(const Weight& w) { return {w.out, w.in, w.stride}; }
-  static inline const Way by_rows{row_product_algorithm, std::nullopt};
-  static inline const Way wide{wide_product_algorithm, std::nullopt};
 
-  const Choice* choice(const Weight& w, int64_t rows) const {
-    if (rows <= row_product_rows) return nullptr;
-    const auto found = choices_.find(key(w));
-    if (found == choices_.end()) return nullptr;
-    const auto fits = [&](const Choice& one) { return rows <= one.report.rows; };
-    const auto one = std::find_if(found->second.begin(), found->second.end(), fits);
-    return one == found->second.end() ? nullptr : &*one;
-  }
+  // What this process has chosen: another engine on the device need not choose again.
+  using MadeKey = std::tuple<int, Key, bool, int64_t>;  // device, shape, gated, rows
+  static inline std::mutex made_mutex;
+  static inline std::map<MadeKey, Choice> made_choices;
 
-  // False, with nothing launched, where the way does not run these rows.
-  bool run(const Way& way, const Weight& w, const Input& x, const Output& to,
-           cudaStream_t stream) const {
-    if (way.algorithm) {
-      if (!to.gated) return lt_.multiply(*way.algorithm, w, x, to.y, to.y_stride, stream);
-      if (!lt_.multiply(*way.algorithm, w, x, to.scratch, w.out, stream)) return false;
-      launch_swiglu(to.scratch, x.rows, w.out, w.out / 2, to.y, to.y_stride, stream);
-    } else if (way.id == wide_product_algorithm) {
-      const WideResult result = to.gated ? WideResult::gated : WideResult::rounded;
-      launch_wide_product({w, x, to.y, to.y_stride, result, overlap, stream});
-    } else {
-      const RowResult result = to.gated ? RowResult::gated : RowResult::rounded;
-      launch_row_product({w, x, to.y, to.y_stride, result, overlap, stream});
-    }
-    return true;
-  }
-
-  // Whether the way runs, and gives the chain's results for the first `rows` rows.
-  bool equal(Trial& trial, const Way& way, int64_t rows) const {
-    const auto same = [&](bool with_swiglu) {
-      return run(way, trial.w, trial.input(rows), trial.output(with_swiglu), nullptr) &&
-             trial.equal(with_swiglu, rows);
-    };
-    trial.clear(rows);
-    return same(false) && (!trial.gated || same(true));
+  static std::optional<Choice> made_before(const MadeKey& made) {
+    const std::lock_guard lock(made_mutex);
+    const auto found = made_choices.find(made);
+    if (found == made_choices.end()) return std::nullopt;
+    return found->second;
   }
 
   // Different algorithms that cuBLASLt offers: for few rows at any such number, since what serves
-  // one best is often offered for another alone; for prompts at `rows` and where copies begin.
+  // one best is often offered for another alone; for prompts at `rows` and where copies begin; for
+  // small weights at `rows`.
   std::vector<cublasLtMatmulAlgo_t> offered(const Trial& trial, int64_t rows) const {
     std::vector<cublasLtMatmulAlgo_t> all;
     const auto add = [&](int64_t size, int most) {
@@ -243,11 +186,9 @@ class Linears::State {
         if (std::none_of(all.begin(), all.end(), same)) all.push_back(one);
       }
     };
-    if (rows > prompt_rows) {
-      add(rows, algorithms_tried);
-      add(rows - copies_behind + 1, algorithms_tried);
-      return all;
-    }
+    if (rows > prompt_rows || trial.small) add(rows, algorithms_tried);
+    if (rows > prompt_rows) add(rows - copies_behind + 1, algorithms_tried);
+    if (rows > prompt_rows || trial.small) return all;
     constexpr int64_t step = 8;
     for (int64_t size = row_product_rows + step; size <= prompt_rows; size += step) {
       add(size, few_rows_algorithms_tried);
@@ -255,73 +196,51 @@ class Linears::State {
     return all;
   }
 
-  struct Timed {
-    Way way;
-    double microseconds;
-  };
-
-  Choice choose(Trial& trial, int64_t rows, bool hot) {
-    LinearReport report{trial.w.out, trial.w.in, rows, row_product_algorithm, 0.0, 0, 0};
+  Choice choose(Trial& trial, int64_t rows) {
+    const Weight& w = trial.w;
     const Input x = trial.input(rows);
-    std::vector<Timed> timed;
-    double least = 0.0;
-    const auto consider = [&](const Way& way) {
-      const auto time = [&](size_t times) {
-        return trial.microseconds(rows, times, [&](const Weight& each, cudaStream_t stream) {
-          run(way, each, x, trial.output(trial.gated), stream);
-        });
-      };
-      if (least != 0.0 && time(1) > worth_timing * least) return;
-      timed.push_back({way, time(launches_timed)});
-      if (least == 0.0 || timed.back().microseconds < least) least = timed.back().microseconds;
-    };
-    if (rows <= row_product_trial_rows) consider(by_rows);
-    // Alone it is 1 to 5 % behind the best of cuBLASLt's; what it saves is SwiGLU's kernel.
-    if (trial.gated && rows > prompt_rows && equal(trial, wide, rows)) consider(wide);
-    for (const auto& algorithm : offered(trial, rows)) {
-      ++report.offered;
-      const Way way{LtProduct::id(algorithm), algorithm};
-      if (!equal(trial, way, rows)) continue;
-      ++report.equal;
-      consider(way);
-    }
-    if (timed.empty()) consider(by_rows);
-    if (hot) time_hot(trial, rows, least, timed);
-    const auto faster = [](const Timed& a, const Timed& b) {
-      return a.microseconds < b.microseconds;
-    };
-    const Timed& best = *std::min_element(timed.begin(), timed.end(), faster);
-    report.algorithm = best.way.id;
-    report.microseconds = best.microseconds;
-    return {report, best.way};
-  }
-
-  // Times those near the least again, with the card as hot as a long prompt's passes make it, and
-  // drops the others.
-  void time_hot(Trial& trial, int64_t rows, double least, std::vector<Timed>& timed) const {
-    std::erase_if(timed, [&](const Timed& one) { return one.microseconds > worth_timing * least; });
-    if (timed.size() == 1) return;
-    const auto mean = [&](const Timed& one, double long_enough) {
-      return trial.timer.mean_microseconds(long_enough, least, [&](cudaStream_t stream) {
-        run(one.way, trial.w, trial.input(rows), trial.output(trial.gated), stream);
+    bf16_bits* y = trial.got.data();
+    const bool with_gate = trial.gated && rows <= prompt_rows;
+    Choice best{{w.out, w.in, rows, row_product_algorithm, 0.0, 0, 0}, std::nullopt};
+    const auto row_product_time = [&] {
+      return trial.microseconds(rows, launches_timed, [&](const Weight& each, cudaStream_t stream) {
+        const RowResult result = with_gate ? RowResult::gated : RowResult::rounded;
+        launch_row_product({each, x, y, trial.y_stride, result, true, stream});
       });
     };
-    mean(timed.front(), heating);
-    // There and back, so that what is left of a drift of clocks favours none.
-    for (Timed& one : timed) one.microseconds = mean(one, sustained) / 2.0;
-    for (auto one = timed.rbegin(); one != timed.rend(); ++one) {
-      one->microseconds += mean(*one, sustained) / 2.0;
+    if (rows <= row_product_trial_rows) best.report.microseconds = row_product_time();
+    for (const auto& algorithm : offered(trial, rows)) {
+      ++best.report.offered;
+      if (!trial.equal(lt_, algorithm, rows)) continue;
+      ++best.report.equal;
+      const auto time = [&](size_t times) {
+        return trial.microseconds(rows, times, [&](const Weight& each, cudaStream_t stream) {
+          lt_.multiply(algorithm, each, x, y, trial.y_stride, stream);
+          if (with_gate) {
+            launch_swiglu(y, rows, trial.y_stride, w.out / 2, trial.activations.data(),
+                          trial.y_stride / 2, stream);
+          }
+        });
+      };
+      double& least = best.report.microseconds;
+      if (least != 0.0 && time(1) > worth_timing * least) continue;
+      const double measured = time(launches_timed);
+      if (least == 0.0 || measured < least) {
+        least = measured;
+        best.report.algorithm = LtProduct::id(algorithm);
+        best.algorithm = algorithm;
+      }
     }
+    if (best.report.microseconds == 0.0) best.report.microseconds = row_product_time();
+    return best;
   }
 
   int64_t most_rows_;
-  int64_t pass_rows_;
   LtProduct lt_;
   std::map<Key, std::vector<Choice>> choices_;
 };
 
-Linears::Linears(int64_t most_rows, int64_t pass_rows)
-    : state_(std::make_unique<State>(most_rows, pass_rows)) {}
+Linears::Linears(int64_t most_rows) : state_(std::make_unique<State>(most_rows)) {}
 Linears::~Linears() = default;
 
 void Linears::prepare(const Weight& w, bool gated) {
@@ -334,7 +253,8 @@ void Linears::set_overlap(bool overlap) {
 
 void Linears::multiply(const Weight& w, const Input& x, bf16_bits* y, int64_t y_stride,
                        cudaStream_t stream) {
-  state_->multiply(w, x, {y, y_stride, false, nullptr}, stream);
+  if (state_->through_lt(w, x, y, y_stride, stream)) return;
+  launch_row_product({w, x, y, y_stride, RowResult::rounded, state_->overlap, stream});
 }
 
 void Linears::multiply(const Weight& w, const Input& x, float* y, int64_t y_stride,
@@ -344,7 +264,11 @@ void Linears::multiply(const Weight& w, const Input& x, float* y, int64_t y_stri
 
 void Linears::gated(const Weight& w, const Input& x, bf16_bits* y, int64_t y_stride,
                     bf16_bits* scratch, cudaStream_t stream) {
-  state_->multiply(w, x, {y, y_stride, true, scratch}, stream);
+  if (state_->through_lt(w, x, scratch, w.out, stream)) {
+    launch_swiglu(scratch, x.rows, w.out, w.out / 2, y, y_stride, stream);
+  } else {
+    launch_row_product({w, x, y, y_stride, RowResult::gated, state_->overlap, stream});
+  }
 }
 
 std::vector<LinearReport> Linears::report() const {

@@ -39,31 +39,27 @@ struct LinearReport {
   int64_t out;
   int64_t in;
   int64_t rows;
-  int algorithm;        // cuBLASLt's id, row_product_algorithm or wide_product_algorithm
-  double microseconds;  // measured at `rows` rows, with SwiGLU where gated
+  int algorithm;        // cuBLASLt's id, or row_product_algorithm
+  double microseconds;  // measured at `rows` rows
   int offered;          // by cuBLASLt, ids known to differ left out
   int equal;            // of these, how many gave row_product's bits
 };
 inline constexpr int row_product_algorithm = -1;
-inline constexpr int wide_product_algorithm = -2;
 
 class Linears {
  public:
   // Device memory that it keeps.
   static constexpr int64_t workspace_bytes = int64_t{64} << 20;
 
-  // For calls of up to `most_rows` rows; long prompts come in passes of `pass_rows`.
-  Linears(int64_t most_rows, int64_t pass_rows);
+  // For calls of up to `most_rows` rows.
+  explicit Linears(int64_t most_rows);
   ~Linears();
 
-  // Chooses how to run products of this weight's shape: times row_product, those cuBLASLt
-  // algorithms whose results on random rows are the chain's, bit for bit, and for gated()
-  // wide_product. gated: its products are those of gated(); at `pass_rows`, where these are many,
-  // ways are timed with the card as hot as a long prompt makes it. Once a shape, before the first
-  // call; what the process has chosen for the device before is taken over. A shape that is not
-  // prepared goes through row_product; weights that only give floats need none. While it runs it
-  // takes memory for a product of `most_rows` rows and, since L2 must not hold them, for 300 MiB of
-  // weights.
+  // Chooses how to run products of this weight's shape: times row_product and those cuBLASLt
+  // algorithms whose results on random rows are the chain's, bit for bit. Once a shape, before the
+  // first call; a shape that is not prepared goes through row_product. Weights that only give
+  // floats need none. gated: its products are those of gated(). While it runs it takes memory for
+  // a product of `most_rows` rows and, since L2 must not hold them, for 300 MiB of weights.
   void prepare(const Weight& w, bool gated = false);
 
   // Whether launches may start before the kernel ahead of them has ended, reading W alone until
