@@ -43,8 +43,6 @@ Law products(Numbers& number) {
   law.rate = number(0.8);
   law.bandwidth = 0.9;
   law.power = number(1.2);
-  // cuBLASLt's kernels here: pairs of multiprocessors make 256 rows; 132 of them.
-  law.waves = {256, 128, 132, number(0.8)};
   return law;
 }
 

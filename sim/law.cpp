@@ -86,19 +86,6 @@ struct Law::Parts {
   double sum() const { return compute + memory + sequences; }
 };
 
-double Law::rounded_flops(const Op& op, double flops) const {
-  if (waves.tile_rows == 0 || op.kind != OpKind::gemm) return flops;
-  const auto m = static_cast<double>(op.m);
-  const auto n = static_cast<double>(op.n);
-  const auto rows = static_cast<double>(waves.tile_rows);
-  const auto columns = static_cast<double>(waves.tile_columns);
-  const auto at_once = static_cast<double>(waves.tiles_at_once);
-  const double tiles = std::ceil(m / rows) * std::ceil(n / columns);
-  const double made = std::ceil(tiles / at_once) * at_once * rows * columns;
-  const double wanted = m * n;
-  return flops * (1.0 + waves.share * (made / wanted - 1.0));
-}
-
 double Law::memory_seconds(double bytes) const {
   double seconds = 0.0;
   double from = 0.0;
@@ -117,7 +104,7 @@ Law::Parts Law::parts(const Op& op, double step) const {
   const double bytes = static_cast<double>(op.bytes()) +
                        step * static_cast<double>(op.bytes_growth) +
                        window_overread * static_cast<double>(op.overread_bytes);
-  return {rate > 0.0 ? rounded_flops(op, flops) / rate : 0.0, memory_seconds(bytes),
+  return {rate > 0.0 ? flops / rate : 0.0, memory_seconds(bytes),
           per_sequence_s * std::max(0.0, static_cast<double>(op.sequences) - free_sequences)};
 }
 

@@ -33,15 +33,6 @@ struct MemoryTier {
   double bandwidth = 0.0;  // bytes per second; in a profile, a fraction of the hardware's
 };
 
-// How a GEMM is cut: tiles of m x n, so many at a time. A last row of tiles costs as much as a full
-// one, and so does a last wave of tiles.
-struct Waves {
-  int64_t tile_rows = 0;  // 0: no rounding
-  int64_t tile_columns = 0;
-  int64_t tiles_at_once = 0;
-  double share = 1.0;  // of what rounding adds that takes time
-};
-
 // seconds of a launch = launch + (max of parts + overlap_loss x (their sum - max)) x shape factor;
 // parts: FLOPs / rate, bytes through the tiers, sequences x per_sequence.  overlap_loss 0 is a
 // roofline, 1 is plain addition. Rates are in FLOP/s and bytes/s here; a Profile holds the same
@@ -59,7 +50,6 @@ struct Law {
   // What it draws, as a share of the power that the device may draw: a step of prefill whose ops
   // draw more on average is stretched until they do not (clocks fall).
   double power = 0.0;
-  Waves waves;  // gemm
   ShapeFactor shape;
 
   // One launch.
@@ -73,7 +63,6 @@ struct Law {
  private:
   struct Parts;
   Parts parts(const Op& op, double step) const;
-  double rounded_flops(const Op& op, double flops) const;
   double combined(const Parts& parts) const;
   double memory_seconds(double bytes) const;
   double segment_sum(const Op& op, double first, double last) const;

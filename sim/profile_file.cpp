@@ -52,16 +52,6 @@ ShapeFactor read_shape(const JsonFields& fields) {
   return shape;
 }
 
-Waves read_waves(const JsonFields& fields) {
-  Waves waves{fields.required_integer("tile_rows"), fields.required_integer("tile_columns"),
-              fields.required_integer("tiles_at_once"), non_negative(fields, "share")};
-  constexpr int64_t most = 1 << 20;
-  for (const int64_t size : {waves.tile_rows, waves.tile_columns, waves.tiles_at_once}) {
-    if (size < 1 || size > most) fields.fail("tile_rows", "expected sizes from 1 to 1048576");
-  }
-  return waves;
-}
-
 Law read_law(const JsonFields& fields) {
   Law law;
   law.launch_s = non_negative(fields, "launch_s");
@@ -73,7 +63,6 @@ Law read_law(const JsonFields& fields) {
   law.window_overread = non_negative(fields, "window_overread");
   law.latency_s = non_negative(fields, "latency_s");
   law.power = non_negative(fields, "power");
-  if (const auto waves = fields.object("waves")) law.waves = read_waves(*waves);
   if (law.overlap_loss > 1.0) fields.fail("overlap_loss", "expected 0 to 1");
   if (const nlohmann::json* tiers = fields.raw("tiers")) {
     if (!tiers->is_array()) fields.fail("tiers", "expected an array");
@@ -181,12 +170,6 @@ nlohmann::ordered_json to_json(const Law& law) {
   put("window_overread", law.window_overread);
   put("latency_s", law.latency_s);
   put("power", law.power);
-  if (law.waves.tile_rows > 0) {
-    json["waves"] = {{"tile_rows", law.waves.tile_rows},
-                     {"tile_columns", law.waves.tile_columns},
-                     {"tiles_at_once", law.waves.tiles_at_once},
-                     {"share", law.waves.share}};
-  }
   if (!law.shape.terms.empty()) {
     auto& shape = json["shape"];
     shape["lowest_log2"] = law.shape.lowest;

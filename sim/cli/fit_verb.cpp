@@ -200,8 +200,8 @@ Profile fit_sweep(const po::variables_map& given) {
           {"op_times", fit.op_times},
           {"parameters", fit.parameters},
           {"assumed",
-           "the shape of waves, bandwidth of large products, power of windowed "
-           "attention and of elementwise ops; the host between passes as measured"},
+           "bandwidth of large products, power of windowed attention and of elementwise "
+           "ops; the host between passes as measured"},
           {"error_fitted", errors(false)},
           {"error_held_out", errors(true)},
           {"by", "orthros-sim fit --runs"}});
