@@ -197,7 +197,10 @@ void add_group_run(const JsonFields& run, const JsonFields& entry, const std::st
   add(comparable ? "TTFT s" : "TTFT s, measured through " + attention,
       run.required_number("ttft_s"), latency.ttft_s, false);
   if (const auto step = run.number("decode_step_s")) {
-    add("decode step s", *step, *latency.decode_step_s, false);
+    const bool superseded = run.text("decode_step_superseded_at").has_value();
+    add(superseded ? "decode step s of an earlier engine" : "decode step s", *step,
+        *latency.decode_step_s, false);
+    if (superseded) figures.back().bound.reset();  // the profile is of a faster one
   }
   // A Transformer's exchanges hold waiting for the rank whose rows see most keys.
   const auto ops = arch == "transformer" ? std::nullopt : run.object("ops");

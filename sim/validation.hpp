@@ -37,9 +37,9 @@ std::vector<Figure> figure4_figures();
 std::vector<Figure> run_figures();
 
 // Profiles against runs of this project's engine on several GPUs of a host, by the same file: TTFT
-// and decode steps, bounded each where the profile's attention is the run's, and the seconds of
-// exchanges, which the latency between shards was fitted to. Runs over another transport than NCCL
-// are left out.
+// and decode steps, bounded each where the profile's attention is the run's and the engine has not
+// become faster since, and the seconds of exchanges, which the latency between shards was fitted
+// to. Runs over another transport than NCCL are left out.
 std::vector<Figure> group_figures();
 
 // The shipped profiles against the measured tables that `folder` holds, by scenarios/measured/:
