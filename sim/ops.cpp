@@ -155,7 +155,7 @@ class Writer {
     Op output = make(model_.dual || shared ? "output_attention" : "attention",
                      OpKind::decode_attention, group.layers);
     base.windowed = group.window_index >= 0;
-    const bool in_order = to_.striped && runs_in_rounds(group, to_);
+    const bool in_order = to_.rows_in_order && runs_in_rounds(group, to_);
     int128 pairs = 0, most_pairs = 0, rows = 0, keys = 0, past_window = 0, hidden_pairs = 0;
     OutputKeys seen;
     for (const PrefillChunk& chunk : prefill_) {

@@ -23,9 +23,9 @@ struct Deployment {
   int64_t tensor_parallel = 1;    // heads and FFN split; KV heads fewer than ranks are replicated
   int64_t sequence_parallel = 1;  // positions of a sequence split into shards
   LeftContext left_context = LeftContext::recompute;
-  // Whether ranks that run in rounds take a pass's rows in order, so that the last one's see
-  // most keys; else rows are dealt out so that all see equally many.
-  bool striped = false;
+  // Whether ranks that run in rounds take a pass's rows in order, so that the last one's see most
+  // keys; else rows are dealt out so that all see equally many.
+  bool rows_in_order = false;
   int64_t weight_bytes = 2;  // per element: 2 bf16, 1 fp8
   int64_t kv_bytes = 2;
   int64_t activation_bytes = 2;

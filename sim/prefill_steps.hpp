@@ -19,7 +19,7 @@ namespace orthros {
 template <class Visit>
 void for_each_prefill_step(const StepCost& cost, int64_t batch, int64_t input, const Visit& visit) {
   Deployment to = cost.deployment();
-  to.striped = cost.timing().pass_tokens > 0;
+  to.rows_in_order = cost.timing().pass_tokens > 0;
   if (!runs_left_context(cost.model(), to)) {
     for_each_pass(
         batch, input, cost.pass_tokens(),

@@ -34,9 +34,9 @@ Several GPUs
   --sequence-parallel N: ops are those of the rank with most to do. Orthros' shards run their left
   context again (the sum of w - 1, in whole splits of 512; the first shard is longer by so much), the
   output rows run on every rank over the keys that it holds, and two exchanges a layer merge them;
-  so does a decode step. Full attention deals splits round the ranks and brings a layer's keys
-  together on all of them in every pass and shares a decode step
-  likewise. One stream's windows receive their left context.
+  so does a decode step. Full attention deals splits round the ranks, brings a layer's keys together
+  on all of them in every pass, and shares a decode step likewise. One stream's windows receive
+  their left context.
   --left-context receive: Orthros' do too, and full attention circulates its keys in every pass.
 Modes
   pretrain, finetune and rl count FLOPs alone: training is 3 x forward; fine-tuning predicts at
