@@ -4,20 +4,9 @@
 #include <functional>
 
 #include "cuda/bench/timing.hpp"
+#include "cuda/support/stream.hpp"
 
 namespace orthros::cuda {
-
-class Stream {
- public:
-  Stream() { ORTHROS_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { cudaStreamDestroy(stream_); }
-  operator cudaStream_t() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 // Seconds of a graph that holds `record`'s launches: the median of `times` after idling.
 inline double graph_seconds(const std::function<void()>& record, int times, cudaStream_t stream) {

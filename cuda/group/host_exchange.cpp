@@ -2,7 +2,7 @@
 #include "cuda/group/host_exchange.hpp"
 
 #include "cuda/group/rendezvous.hpp"
-#include "cuda/support/cuda_error.hpp"
+#include "cuda/support/stream.hpp"
 
 namespace orthros::cuda {
 namespace {
@@ -10,8 +10,8 @@ namespace {
 // What one rank lets the others see of it.
 struct Posted {
   std::vector<Transfer> sends;
-  cudaEvent_t ready = nullptr;  // what it sends has been written
-  cudaEvent_t taken = nullptr;  // what it receives has been read
+  std::unique_ptr<Mark> ready;  // what it sends has been written
+  std::unique_ptr<Mark> taken;  // what it receives has been read
 };
 
 struct Board {
@@ -46,34 +46,34 @@ class HostExchange : public Exchange {
     ORTHROS_CUDA(cudaSetDevice(device(rank_)));
     for (const int other : board_->devices) allow_peer(device(rank_), other);
     Posted& own = board_->posted[static_cast<size_t>(rank_)];
-    ORTHROS_CUDA(cudaEventCreateWithFlags(&own.ready, cudaEventDisableTiming));
-    ORTHROS_CUDA(cudaEventCreateWithFlags(&own.taken, cudaEventDisableTiming));
+    own.ready = std::make_unique<Mark>();
+    own.taken = std::make_unique<Mark>();
   }
   ~HostExchange() override {
-    const Posted& own = board_->posted[static_cast<size_t>(rank_)];
-    cudaEventDestroy(own.ready);
-    cudaEventDestroy(own.taken);
+    Posted& own = board_->posted[static_cast<size_t>(rank_)];
+    own.ready.reset();
+    own.taken.reset();
   }
 
   void exchange(const std::vector<Transfer>& sends, const std::vector<Transfer>& receives,
                 cudaStream_t stream) override {
     Posted& own = board_->posted[static_cast<size_t>(rank_)];
     own.sends = sends;
-    ORTHROS_CUDA(cudaEventRecord(own.ready, stream));
+    own.ready->set(stream);
     board_->rendezvous.meet();
     std::vector<size_t> next(board_->posted.size(), 0);  // in each rank's list of sends
     for (const Transfer& to : receives) {
       if (to.bytes == 0) continue;
       const Transfer& from = next_send(to.peer, next[static_cast<size_t>(to.peer)]);
       if (from.bytes != to.bytes) throw GroupFailure("ranks disagree about what they exchange");
-      ORTHROS_CUDA(cudaStreamWaitEvent(stream, board_->posted[static_cast<size_t>(to.peer)].ready));
+      board_->posted[static_cast<size_t>(to.peer)].ready->hold_back(stream);
       ORTHROS_CUDA(cudaMemcpyPeerAsync(to.data, device(rank_), from.data, device(to.peer),
                                        static_cast<size_t>(to.bytes), stream));
     }
-    ORTHROS_CUDA(cudaEventRecord(own.taken, stream));
+    own.taken->set(stream);
     board_->rendezvous.meet();
     for (const Posted& other : board_->posted) {
-      ORTHROS_CUDA(cudaStreamWaitEvent(stream, other.taken));
+      other.taken->hold_back(stream);
     }
   }
 
