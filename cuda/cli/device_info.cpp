@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "build_commit.hpp"
 #include "cuda/support/cuda_error.hpp"
 #include "reference/spec/input_error.hpp"
 
