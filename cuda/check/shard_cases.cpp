@@ -8,6 +8,7 @@
 #include "cuda/check/kv_rounding_error.hpp"
 #include "cuda/check/promises.hpp"
 #include "cuda/group/rendezvous.hpp"
+#include "cuda/group/world.hpp"
 #include "cuda/support/cuda_error.hpp"
 #include "reference/spec/architecture.hpp"
 
@@ -134,6 +135,7 @@ std::vector<CheckCase> shard_cases(Suite suite, uint64_t seed) {
 void run_shard_case(const CheckCase& check_case, const GroupOptions& group, KvFormat kv,
                     Findings& findings) {
   const ModelMaker make_model = [&] { return DeviceModel(check_case.spec, check_case.seed); };
+  ORTHROS_CUDA(cudaSetDevice(group.devices.front()));
   EngineLimits as_one = limits_of(check_case);
   RunRecord single;
   {
@@ -168,7 +170,8 @@ void run_shard_case(const CheckCase& check_case, const GroupOptions& group, KvFo
     ShardedEngine engine(check_case.spec, make_model, limits, options);
     runs_as_one(engine);
   }
-  rank_failure(check_case, make_model, as_one, group, findings);
+  // Where a rank is a process, its failure takes all of them down.
+  if (world().size == 1) rank_failure(check_case, make_model, as_one, group, findings);
 }
 
 }  // namespace orthros::cuda

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdio>
 
 #include "cuda/check/golden_cases.hpp"
 #include "cuda/check/report.hpp"
@@ -10,6 +11,7 @@
 #include "cuda/cli/device_runner.hpp"
 #include "cuda/cli/kv_options.hpp"
 #include "cuda/cli/verbs.hpp"
+#include "cuda/group/world.hpp"
 #include "reference/cli_support/options.hpp"
 #include "reference/spec/input_error.hpp"
 
@@ -133,6 +135,9 @@ int run_check(const cli::Arguments& arguments) {
   } else {
     print_check(setting, findings);
   }
+  std::fflush(stdout);
+  char heard = 0;
+  broadcast(&heard, sizeof heard);  // whoever fails takes all down: not before the first has spoken
   return passed(findings) ? 0 : 1;
 }
 

@@ -7,6 +7,7 @@
 #include "cuda/cli/documents.hpp"
 #include "cuda/cli/kv_options.hpp"
 #include "cuda/cli/verbs.hpp"
+#include "cuda/group/world.hpp"
 #include "reference/cli/run_report.hpp"
 #include "reference/hopper/rounding.hpp"
 
@@ -136,7 +137,7 @@ int run_run(const cli::Arguments& arguments) {
   add_gpu_options(options);
   const auto given = cli::parse_verb(arguments, options, usage, notes);
   if (!given) return 0;
-  const cli::RunRequest request = cli::read_run_request(*given);
+  cli::RunRequest request = cli::read_run_request(*given);
   const cli::ModelInput input = cli::open_model(*given);
   const std::vector<cli::SequenceInput> sequences = cli::read_sequences(*given, input.spec);
   const KvRequest kv = read_kv_request(*given, input.spec);
@@ -150,8 +151,9 @@ int run_run(const cli::Arguments& arguments) {
   EngineLimits limits = limits_for(documents, request.chunk);
   limits.kv = kv.format;
   const DeviceRunner engine(input, limits, read_gpu_request(*given), {}, kv.calibration);
-  cli::report_run(input, engine_compute(limits.kv), request, sequences,
-                  run_engine(*engine, sequences, documents, request));
+  const cli::RunResult result = run_engine(*engine, sequences, documents, request);
+  if (world().rank > 0) request.dump.reset();  // all have the same, one writes it
+  cli::report_run(input, engine_compute(limits.kv), request, sequences, result);
   return 0;
 }
 

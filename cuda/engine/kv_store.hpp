@@ -30,6 +30,7 @@ class KvStore {
   KvView seen(int64_t layer) const;
   // Where ranks are dealt splits: to write and read a layer's entries of a prompt. Null otherwise.
   const WholeLayer* whole() const { return whole_ ? &*whole_ : nullptr; }
+  int64_t layers() const { return shape_.layers; }
   int64_t bytes() const {
     return keys_.taken() + values_.taken() + (e4m3_ ? e4m3_->bytes() : 0) +
            (whole_ ? whole_->bytes() : 0);

@@ -3,26 +3,35 @@
 #include <utility>
 
 #include "cuda/group/sharded_rank.hpp"
-#include "cuda/layout/rounds.hpp"
 #include "reference/spec/input_error.hpp"
 
 namespace orthros::cuda {
 
+std::vector<Rounds> ShardedEngine::plan_prompt_rounds(std::span<const Prompt> prompts,
+                                                      int64_t chunk) {
+  const int64_t most = chunk > 0 ? std::min(chunk, limits_.chunk) : limits_.chunk;
+  std::vector<Rounds> rounds;
+  for (const Prompt& prompt : prompts) {
+    const int64_t past = length(prompt.sequence);
+    const int64_t end = past + static_cast<int64_t>(prompt.tokens.size());
+    extend(prompt.sequence, end);
+    rounds.push_back(plan_rounds(past, end, group_.ranks(), most));
+  }
+  return rounds;
+}
+
 // A rank's chunks of a prompt, and the predictions that fall into them.
-void ShardedEngine::run_rounds(int32_t r, const Prompt& prompt, Want want, int64_t chunk,
+void ShardedEngine::run_rounds(int32_t r, const Prompt& prompt, const Rounds& rounds, Want want,
                                std::span<Prediction> predictions) {
   Rank& own = rank(r);
   std::vector<int64_t> tokens = own.engine.tokens(prompt.sequence);
-  const auto past = static_cast<int64_t>(tokens.size());
   tokens.insert(tokens.end(), prompt.tokens.begin(), prompt.tokens.end());
-  const int64_t most = chunk > 0 ? std::min(chunk, limits_.chunk) : limits_.chunk;
   const auto until = [&](int64_t end) {
     return std::span(std::as_const(tokens)).first(static_cast<size_t>(end));
   };
-  for (const auto& round :
-       plan_rounds(past, static_cast<int64_t>(tokens.size()), group_.ranks(), most)) {
+  for (const auto& round : rounds) {
     const KeyRange range = round[static_cast<size_t>(r)];
-    own.keys->begin_round(prompt.sequence, round);
+    own.keys->begin_round(own.engine.cache(), prompt.sequence, round, own.engine.stream());
     Prompt part{prompt.sequence, {tokens.begin() + range.begin, tokens.begin() + range.end}, {}};
     std::vector<size_t> asked;
     for (size_t i = 0; i < prompt.outputs.size(); ++i) {

@@ -7,7 +7,7 @@
 
 #include "cuda/engine/kv_store.hpp"
 #include "cuda/group/sharded_rank.hpp"
-#include "cuda/group/world.hpp"
+#include "cuda/group/told.hpp"
 #include "reference/model/shards.hpp"
 #include "reference/spec/input_error.hpp"
 
@@ -15,16 +15,6 @@ namespace orthros::cuda {
 namespace {
 
 constexpr int64_t split_keys = hopper::split_keys;
-
-Spreading require_spread(const ModelSpec& spec) {
-  const Spreading spreading = spreading_of(spec);
-  // What a rank predicts of a prompt is told to the others in memory.
-  if (world().size > 1 && spreading != Spreading::shards_and_outputs) {
-    throw InputError(spec.source, "--gpus",
-                     "expected an Orthros model where mpirun starts a process for each GPU");
-  }
-  return spreading;
-}
 
 }  // namespace
 
@@ -47,7 +37,7 @@ ShardedEngine::ShardedEngine(const ModelSpec& spec, const ModelMaker& make_model
                              const EngineLimits& limits, const GroupOptions& options,
                              const PromptAttentionMaker& make_attention)
     : spec_(spec),
-      spreading_(require_spread(spec)),
+      spreading_(spreading_of(spec)),
       limits_(limits),
       rank_limits_(limits),
       group_(options, make_model),
@@ -109,14 +99,20 @@ std::vector<Prediction> ShardedEngine::prefill(std::span<const Prompt> prompts, 
                                                int64_t chunk) {
   first().require(prompts);
   std::vector<std::vector<RankShard>> shards;  // by prompt, then rank
-  if (spreading_ != Spreading::rounds) shards = plan_shards(prompts);
-  size_t count = 0;
-  for (const Prompt& prompt : prompts) {
-    const auto added = static_cast<int64_t>(prompt.tokens.size());
-    if (spreading_ == Spreading::rounds) extend(prompt.sequence, length(prompt.sequence) + added);
-    count += prompt.outputs.size();
+  std::vector<Rounds> rounds;                  // by prompt
+  if (spreading_ == Spreading::rounds) {
+    rounds = plan_prompt_rounds(prompts, chunk);
+  } else {
+    shards = plan_shards(prompts);
   }
-  std::vector<Prediction> predictions(count);
+  std::vector<int32_t> makers;
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    for (const int64_t position : prompts[p].outputs) {
+      makers.push_back(rounds.empty() ? rank_of(position, shards[p])
+                                      : rank_of(position, rounds[p]));
+    }
+  }
+  std::vector<Prediction> predictions(makers.size());
   group_.run([&](int32_t r) {
     if (r == group_.options().failing_rank) throw std::runtime_error("told to fail");
     if (spreading_ != Spreading::rounds) {
@@ -124,12 +120,15 @@ std::vector<Prediction> ShardedEngine::prefill(std::span<const Prompt> prompts, 
       return;
     }
     size_t first = 0;
-    for (const Prompt& prompt : prompts) {
-      run_rounds(r, prompt, want, chunk,
-                 std::span(predictions).subspan(first, prompt.outputs.size()));
-      first += prompt.outputs.size();
+    for (size_t p = 0; p < prompts.size(); ++p) {
+      run_rounds(r, prompts[p], rounds[p], want,
+                 std::span(predictions).subspan(first, prompts[p].outputs.size()));
+      first += prompts[p].outputs.size();
     }
   });
+  if (spreading_ != Spreading::shards_and_outputs) {
+    tell_predictions(predictions, makers, logits_of(want));
+  }
   return predictions;
 }
 
@@ -209,6 +208,12 @@ ShardedEngine::Turn ShardedEngine::turn(int32_t r, std::span<const NextToken> to
   return own;
 }
 
+std::vector<int32_t> ShardedEngine::last_holders(std::span<const NextToken> tokens) const {
+  std::vector<int32_t> all;
+  for (const NextToken& token : tokens) all.push_back(holders(token.sequence).last());
+  return all;
+}
+
 void ShardedEngine::tell_others(std::span<const NextToken> tokens, std::span<const int64_t> ids) {
   if (spreading_ != Spreading::shards) return;
   for (const int32_t r : group_.here()) {
@@ -236,6 +241,9 @@ std::vector<Prediction> ShardedEngine::decode(std::span<const NextToken> tokens,
       predictions[own.whose[i]] = std::move(here[i]);
     }
   });
+  if (spreading_ == Spreading::shards) {
+    tell_predictions(predictions, last_holders(tokens), logits_of(want));
+  }
   tell_others(tokens, {});
   return predictions;
 }
@@ -261,6 +269,7 @@ std::vector<int64_t> ShardedEngine::decode_greedily(std::span<const NextToken> t
         ids[step * next.size() + own.whose[i % own.whose.size()]] = here[i];
       }
     });
+    if (spreading_ == Spreading::shards) tell_ids(ids, last_holders(next));
     tell_others(next, std::span(ids).first(ids.size() - next.size()));
     all.insert(all.end(), ids.begin(), ids.end());
     for (size_t i = 0; i < next.size(); ++i) next[i].token = ids[ids.size() - next.size() + i];

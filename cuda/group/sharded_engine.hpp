@@ -7,7 +7,7 @@
 #include "cuda/engine/engine.hpp"
 #include "cuda/engine/prompt_attention.hpp"
 #include "cuda/group/group.hpp"
-#include "cuda/layout/key_ranges.hpp"
+#include "cuda/layout/rounds.hpp"
 #include "cuda/layout/shard_plan.hpp"
 
 namespace orthros::cuda {
@@ -92,13 +92,18 @@ class ShardedEngine : public Runner {
   void run_shards(int32_t r, std::span<const Prompt> prompts,
                   const std::vector<std::vector<RankShard>>& shards, Want want, int64_t chunk,
                   std::span<Prediction> predictions);
-  void run_rounds(int32_t r, const Prompt& prompt, Want want, int64_t chunk,
+  // Each prompt's rounds; who holds its splits is noted.
+  std::vector<Rounds> plan_prompt_rounds(std::span<const Prompt> prompts, int64_t chunk);
+  void run_rounds(int32_t r, const Prompt& prompt, const Rounds& rounds, Want want,
                   std::span<Prediction> predictions);
 
   // Before the token behind a sequence's last enters: whose split it falls into.
   void grow(std::span<const NextToken> tokens);
   void hand_over(int32_t r, int32_t from, int32_t to, int64_t sequence, KeyRange range);
   Turn turn(int32_t r, std::span<const NextToken> tokens) const;
+  int64_t logits_of(Want want) const { return want == Want::logits ? spec_.vocab : 0; }
+  // Whose each token's newest split is.
+  std::vector<int32_t> last_holders(std::span<const NextToken> tokens) const;
   // Tokens that entered, and those that followed step by step, to ranks that did not run them.
   void tell_others(std::span<const NextToken> tokens, std::span<const int64_t> ids);
   // Whether a rank is the one to tell what a token of its turn predicts.

@@ -3,7 +3,7 @@
 
 #include "cuda/engine/kv_store.hpp"
 #include "cuda/group/sharded_rank.hpp"
-#include "reference/spec/input_error.hpp"
+#include "cuda/group/world.hpp"
 
 namespace orthros::cuda {
 
@@ -21,10 +21,11 @@ void ShardedEngine::reset() {
   for (SplitHolders& known : holders_) known.truncate(0);
 }
 
-// Entries from whoever holds them, position by position.
+// Entries from whoever holds them, position by position; where that is another process, it tells.
 std::vector<bf16_bits> ShardedEngine::collect(int64_t layer, int64_t sequence, bool keys) const {
   const SplitHolders& known = holders(sequence);
   const int64_t end = length(sequence);
+  const int64_t width = std::get<SoftmaxAttention>(spec_.layers.front().mixer).kv_width();
   std::vector<bf16_bits> all;
   for (int64_t s = 0; s < known.splits();) {
     int64_t stop = s;
@@ -34,13 +35,13 @@ std::vector<bf16_bits> ShardedEngine::collect(int64_t layer, int64_t sequence, b
     const int64_t place = dealt ? dealt_place(begin, group_.ranks()) : begin;
     const KeyRange range{place, place + std::min(stop * hopper::split_keys, end) - begin};
     const int32_t r = known.holder(s);
-    if (!ranks_[static_cast<size_t>(r)]) {
-      throw InputError("--dump", "", "expected one process: a rank's cache is in another");
+    std::vector<bf16_bits> part(static_cast<size_t>((range.end - range.begin) * width));
+    if (const auto& holder = ranks_[static_cast<size_t>(r)]) {
+      ORTHROS_CUDA(cudaSetDevice(group_.device(r)));
+      const KvStore& cache = holder->engine.cache();
+      part = keys ? cache.keys(layer, sequence, range) : cache.values(layer, sequence, range);
     }
-    ORTHROS_CUDA(cudaSetDevice(group_.device(r)));
-    const KvStore& cache = rank(r).engine.cache();
-    const auto part =
-        keys ? cache.keys(layer, sequence, range) : cache.values(layer, sequence, range);
+    broadcast(part.data(), static_cast<int64_t>(part.size() * sizeof(bf16_bits)), r);
     all.insert(all.end(), part.begin(), part.end());
     s = stop;
   }

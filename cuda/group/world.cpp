@@ -1,6 +1,7 @@
 // Asks MPI, where there is one.
 #include "cuda/group/world.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #ifdef ORTHROS_MPI
@@ -43,9 +44,13 @@ World join_world() {
   return the_world;
 }
 
-void broadcast(void* data, int64_t bytes) {
+void broadcast(void* data, int64_t bytes, int32_t from) {
   if (the_world.size == 1) return;
-  MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, MPI_COMM_WORLD);
+  constexpr int64_t most = int64_t{1} << 30;  // MPI counts in int
+  for (int64_t at = 0; at < bytes; at += most) {
+    MPI_Bcast(static_cast<char*>(data) + at, static_cast<int>(std::min(most, bytes - at)), MPI_BYTE,
+              from, MPI_COMM_WORLD);
+  }
 }
 
 void leave_world(int status) {
@@ -69,7 +74,7 @@ World join_world() {
   return the_world;
 }
 
-void broadcast(void*, int64_t) {}
+void broadcast(void*, int64_t, int32_t) {}
 void leave_world(int) {}
 
 #endif

@@ -5,7 +5,8 @@
 
 namespace orthros::cuda {
 
-// Only rank numbers and the first words of NCCL go through MPI; all else is NCCL's.
+// Through MPI go rank numbers, the first words of NCCL, and what one process alone has for the
+// host: predictions, and entries to be looked at. All else is NCCL's.
 struct World {
   int32_t rank = 0;
   int32_t size = 1;
@@ -17,8 +18,8 @@ struct World {
 // other.
 World join_world();
 const World& world();
-// Rank 0's bytes to all.
-void broadcast(void* data, int64_t bytes);
+// One rank's bytes to all; all call it, on the thread that joined.
+void broadcast(void* data, int64_t bytes, int32_t from = 0);
 // Ends the world: in order where status is 0, else by taking all other processes down.
 void leave_world(int status);
 

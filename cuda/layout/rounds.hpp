@@ -10,11 +10,13 @@
 
 namespace orthros::cuda {
 
+// By round, then rank: positions that it runs.
+using Rounds = std::vector<std::vector<KeyRange>>;
+
 // Rounds of a prompt's tokens [past, end): in each, every rank's positions, in order, of at most
 // `chunk` each; the last round is shared out equally, in whole splits where there are as many.
-inline std::vector<std::vector<KeyRange>> plan_rounds(int64_t past, int64_t end, int64_t ranks,
-                                                      int64_t chunk) {
-  std::vector<std::vector<KeyRange>> rounds;
+inline Rounds plan_rounds(int64_t past, int64_t end, int64_t ranks, int64_t chunk) {
+  Rounds rounds;
   while (past < end) {
     const int64_t left = end - past;
     int64_t each = std::min(chunk, (left + ranks - 1) / ranks);
@@ -29,6 +31,20 @@ inline std::vector<std::vector<KeyRange>> plan_rounds(int64_t past, int64_t end,
     }
   }
   return rounds;
+}
+
+// The rank whose tokens [begin, end) position, from 1, is one of; -1: none's.
+template <class Range>
+int32_t rank_of(int64_t position, const std::vector<Range>& by_rank) {
+  for (size_t r = 0; r < by_rank.size(); ++r) {
+    if (position > by_rank[r].begin && position <= by_rank[r].end) return static_cast<int32_t>(r);
+  }
+  return -1;
+}
+inline int32_t rank_of(int64_t position, const Rounds& rounds) {
+  int32_t rank = -1;
+  for (size_t i = 0; i < rounds.size() && rank < 0; ++i) rank = rank_of(position, rounds[i]);
+  return rank;
 }
 
 }  // namespace orthros::cuda
