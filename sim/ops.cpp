@@ -191,7 +191,7 @@ class Writer {
       ops_.push_back(base);
     }
     const bool hands_on = runs_in_rounds(group, to_) || !group.dead_base;
-    if (!shared && hands_on && rows > 0 && parts > 1) exchange(group, keys, base.sequences);
+    if (!shared && hands_on && rows > 0 && parts > 1) exchange(group, rows, keys, base.sequences);
     if (output.sequences > 0) {
       attend(output, group, seen, 0, runs_in_rounds(group, to_) ? 1 : parts);
       ops_.push_back(output);
@@ -202,8 +202,11 @@ class Writer {
   }
 
   // Sequence parallelism: a window needs w-1 keys and values of the left neighbour; full attention
-  // needs all that other ranks hold, at once (cuda/group/key_circulation.hpp) or round a ring.
-  void exchange(const LayerGroup& group, int128 keys, int64_t sequences) {
+  // needs all that other ranks hold, round a ring, or in rounds (cuda/group/key_circulation.hpp):
+  // there what was kept before travels beside the layer in front, and only that of the round's rows
+  // is waited for. A key's entries take a link some 12 ns, its products with a pass of 8192 rows
+  // 220 ns; with fewer than about 400 rows a rank the link would be too slow for that.
+  void exchange(const LayerGroup& group, int128 rows, int128 keys, int64_t sequences) {
     const int64_t parts = to_.sequence_parallel;
     const bool windowed = group.window < no_window;
     const bool at_once = runs_in_rounds(group, to_);
@@ -213,8 +216,8 @@ class Writer {
                  OpKind::communication, group.layers);
     op.sequences = windowed || at_once ? 1 : parts - 1;
     op.between_shards = true;
-    const int128 moved =
-        windowed ? int128{sequences} * (group.window - 1) : keys * (parts - 1) / parts;
+    const int128 moved = windowed ? int128{sequences} * (group.window - 1)
+                                  : (at_once ? rows : keys) * (parts - 1) / parts;
     op.bytes_written = narrow(moved * 2 * kv_width(group) * to_.kv_bytes);
     ops_.push_back(op);
   }

@@ -77,7 +77,7 @@ TEST(sim_shards, a_rank_holds_its_left_context_too) {
   EXPECT_EQ(memory_of(model, over(8), 1, 1000).kv, 1000 * 147'456LL);
 }
 
-TEST(sim_shards, full_attention_holds_its_share_and_brings_all_keys_together_in_every_pass) {
+TEST(sim_shards, full_attention_holds_its_share_and_waits_for_each_passes_new_keys_or_for_a_ring) {
   const CountModel model = count_model(preset("qwen3-8b", "transformer"));
   EXPECT_EQ(memory_of(model, over(2), 1, 262'144).kv, 131'072 * 147'456LL);
   EXPECT_EQ(memory_of(model, over(2, LeftContext::receive), 1, 262'144).kv, 131'072 * 147'456LL);
@@ -90,9 +90,9 @@ TEST(sim_shards, full_attention_holds_its_share_and_brings_all_keys_together_in_
     return bytes;
   };
   // In passes of 2 x 8192 a rank of two sends half of 16384, 32768, 49152 and 65536 tokens' keys
-  // and values, 4096 bytes each: in the engine of all 36 layers, else of the 35 whose base rows
-  // attend.
-  EXPECT_EQ(moved(LeftContext::recompute, "share_kv"), 36 * 81'920 * 4096LL);
+  // and values round a ring, 4096 bytes each, of the 35 layers whose base rows attend. In the
+  // engine, which sends those of all 36, a pass waits for its own 16384 alone.
+  EXPECT_EQ(moved(LeftContext::recompute, "share_kv"), 36 * 4 * 8192 * 4096LL);
   EXPECT_EQ(moved(LeftContext::receive, "ring_kv"), 35 * 81'920 * 4096LL);
 }
 
