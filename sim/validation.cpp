@@ -194,24 +194,20 @@ void add_group_run(const JsonFields& run, const JsonFields& entry, const std::st
     if (!fitted && comparable) figure.bound = entry.required_number("worst");
     figures.push_back(figure);
   };
-  add(comparable ? "TTFT s" : "TTFT s, measured through " + attention,
-      run.required_number("ttft_s"), latency.ttft_s, false);
+  if (const auto ttft = run.number("ttft_s")) {
+    add(comparable ? "TTFT s" : "TTFT s, measured through " + attention, *ttft, latency.ttft_s,
+        false);
+  }
   if (const auto step = run.number("decode_step_s")) {
-    const bool superseded = run.text("decode_step_superseded_at").has_value();
-    add(superseded ? "decode step s of an earlier engine" : "decode step s", *step,
-        *latency.decode_step_s, false);
-    if (superseded) figures.back().bound.reset();  // the profile is of a faster one
+    add("decode step s", *step, *latency.decode_step_s, false);
   }
-  // A Transformer's exchanges hold waiting for the rank whose rows see most keys.
+  // A prefill's exchanges hold waiting for the rank that has more to do, so decode's alone are
+  // fitted; Orthros', whose steps every rank runs alike from beginning to end.
   const auto ops = arch == "transformer" ? std::nullopt : run.object("ops");
-  for (const Stage stage : {Stage::prefill, Stage::decode}) {
-    const std::string name(name_of(stage));
-    const nlohmann::json* list = ops ? ops->raw(name.c_str()) : nullptr;
-    if (list == nullptr) continue;
-    const CostRequest one{request.input, stage == Stage::prefill ? 1 : 2, request.batch};
-    add("exchanges s, " + name, measured_exchange(run, *list), predicted_exchange(cost, one, stage),
-        true);
-  }
+  const nlohmann::json* list = ops ? ops->raw("decode") : nullptr;
+  if (list == nullptr || request.output < 2 || to.sequence_parallel == 1) return;
+  add("exchanges s, decode", measured_exchange(run, *list),
+      predicted_exchange(cost, {request.input, 2, request.batch}, Stage::decode), true);
 }
 
 }  // namespace
