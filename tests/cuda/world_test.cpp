@@ -19,12 +19,17 @@ class world : public testing::Test {
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 1);
   }
   void SetUp() override {
+    // Two that begin at once trip over each other's folder.
+    setenv("OMPI_MCA_orte_tmpdir_base", folder_.path().c_str(), 1);
     const ProgramRun tried = run_program(ORTHROS_MPIRUN, {"-n", "2", "true"});
     if (tried.status != 0) GTEST_SKIP() << "mpirun starts no processes here: " << tried.err;
   }
   static ProgramRun run(const char* processes, const char* scenario) {
     return run_program(ORTHROS_MPIRUN, {"-n", processes, ORTHROS_WORLD_PROCESS, scenario});
   }
+
+ private:
+  TempFolder folder_;
 };
 
 TEST_F(world, what_one_process_predicts_is_told_to_all) {
