@@ -74,18 +74,6 @@ ShardShape random_shape(const Dealer& deal, const std::string& name) {
   return shape;
 }
 
-// In rounds, what is sent beside the layers must be waited for, however late it comes.
-void late_exchanges(const CheckCase& check_case, const ModelMaker& make_model, EngineLimits limits,
-                    GroupOptions group, const RunRecord& single, Findings& findings) {
-  group.late = true;
-  group.balanced = false;
-  limits.chunk = std::min<int64_t>(limits.chunk, 256);  // several rounds
-  ShardedEngine engine(check_case.spec, make_model, limits, group);
-  PromiseRun run(check_case, engine, findings);
-  findings.add("late exchanges = exchanges in time",
-               compare_runs(single, run.main_run(), head_shape(check_case.spec)));
-}
-
 // A group one of whose ranks throws must fail with that rank's words, and soon, and leave the
 // devices well.
 void rank_failure(const CheckCase& check_case, const ModelMaker& make_model,
@@ -182,7 +170,6 @@ void run_shard_case(const CheckCase& check_case, const GroupOptions& group, KvFo
     ShardedEngine engine(check_case.spec, make_model, limits, options);
     runs_as_one(engine);
   }
-  if (rounds) late_exchanges(check_case, make_model, as_one, group, single, findings);
   // Where a rank is a process, its failure takes all of them down.
   if (world().size == 1) rank_failure(check_case, make_model, as_one, group, findings);
 }

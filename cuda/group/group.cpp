@@ -5,7 +5,6 @@
 #include <map>
 #include <mutex>
 
-#include "cuda/group/late_exchange.hpp"
 #include "cuda/group/world.hpp"
 #include "cuda/support/cuda_error.hpp"
 
@@ -18,14 +17,6 @@ std::vector<int32_t> ranks_here(int32_t ranks) {
   std::vector<int32_t> all;
   for (int32_t r = 0; r < ranks; ++r) all.push_back(r);
   return all;
-}
-
-std::vector<std::unique_ptr<Exchange>> exchanges_of(const GroupOptions& options) {
-  auto exchanges = make_exchanges(options.transport, options.devices, options.patience_ms);
-  for (auto& each : exchanges) {
-    if (options.late && each) each = std::make_unique<LateExchange>(std::move(each));
-  }
-  return exchanges;
 }
 
 }  // namespace
@@ -44,7 +35,7 @@ std::vector<int> devices_for(int64_t ranks) {
 Group::Group(const GroupOptions& options, const ModelMaker& make_model)
     : options_(options),
       here_(ranks_here(ranks())),
-      exchanges_(exchanges_of(options)),
+      exchanges_(make_exchanges(options.transport, options.devices, options.patience_ms)),
       models_(options.devices.size()),
       crew_(std::make_unique<Crew>(here_, watch())) {
   // One thread a device makes its weights.

@@ -20,7 +20,6 @@ struct GroupOptions {
   bool balanced = true;           // shards of equal work; else of equally many splits
   int64_t patience_ms = 600'000;  // for one call; a rank that does not come by then has failed
   int64_t failing_rank = -1;      // for tests: throws in its next prefill
-  bool late = false;              // for tests: some exchanges begin a millisecond late
 };
 
 // The devices of `ranks` ranks: one each, or, where there are fewer, in turn.
