@@ -202,7 +202,7 @@ void add_group_run(const JsonFields& run, const JsonFields& entry, const std::st
     add("decode step s", *step, *latency.decode_step_s, false);
   }
   // A prefill's exchanges hold waiting for the rank that has more to do, so decode's alone are
-  // fitted; Orthros', whose steps every rank runs alike from beginning to end.
+  // fitted; Orthros', so that a Transformer's steps, which exchange as much, are predicted by it.
   const auto ops = arch == "transformer" ? std::nullopt : run.object("ops");
   const nlohmann::json* list = ops ? ops->raw("decode") : nullptr;
   if (list == nullptr || request.output < 2 || to.sequence_parallel == 1) return;

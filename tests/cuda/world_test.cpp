@@ -24,8 +24,17 @@ class world : public testing::Test {
     const ProgramRun tried = run_program(ORTHROS_MPIRUN, {"-n", "2", "true"});
     if (tried.status != 0) GTEST_SKIP() << "mpirun starts no processes here: " << tried.err;
   }
-  static ProgramRun run(const char* processes, const char* scenario) {
-    return run_program(ORTHROS_MPIRUN, {"-n", processes, ORTHROS_WORLD_PROCESS, scenario});
+  static ProgramRun run(int processes, const char* scenario) {
+    return run_program(ORTHROS_MPIRUN,
+                       {"-n", std::to_string(processes), ORTHROS_WORLD_PROCESS, scenario});
+  }
+  // Each of them has what it should.
+  static void expect_well(int processes, const char* scenario) {
+    const ProgramRun told = run(processes, scenario);
+    EXPECT_EQ(told.status, 0) << told.err;
+    std::string all;
+    for (int i = 0; i < processes; ++i) all += "well\n";
+    EXPECT_EQ(told.out, all);
   }
 
  private:
@@ -33,25 +42,19 @@ class world : public testing::Test {
 };
 
 TEST_F(world, what_one_process_predicts_is_told_to_all) {
-  const ProgramRun told = run("3", "predictions");
-  EXPECT_EQ(told.status, 0) << told.err;
-  EXPECT_EQ(told.out, "well\nwell\nwell\n");
+  expect_well(3, "predictions");
 }
 
 TEST_F(world, a_tokens_ids_come_from_whoever_holds_it) {
-  const ProgramRun told = run("3", "ids");
-  EXPECT_EQ(told.status, 0) << told.err;
-  EXPECT_EQ(told.out, "well\nwell\nwell\n");
+  expect_well(3, "ids");
 }
 
 TEST_F(world, more_than_a_gibibyte_arrives_whole) {
-  const ProgramRun told = run("2", "many_bytes");
-  EXPECT_EQ(told.status, 0) << told.err;
-  EXPECT_EQ(told.out, "well\nwell\n");
+  expect_well(2, "many_bytes");
 }
 
 TEST_F(world, a_process_that_fails_ends_those_that_wait_for_it) {
-  const ProgramRun failed = run("3", "failure");
+  const ProgramRun failed = run(3, "failure");
   EXPECT_NE(failed.status, 0);
   EXPECT_EQ(failed.out.find("well"), std::string::npos) << failed.out;
 }
