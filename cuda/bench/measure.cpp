@@ -5,10 +5,18 @@
 #include <deque>
 
 #include "cuda/bench/timing.hpp"
+#include "cuda/group/world.hpp"
 #include "reference/weights/counter_random.hpp"
 
 namespace orthros::cuda {
 namespace {
+
+// Seconds by the first process's clock, for all to decide by whether they run once more: one that
+// ran alone would wait for the others for ever.
+double agreed(double seconds) {
+  broadcast(&seconds, sizeof seconds);
+  return seconds;
+}
 
 // Events between ops, read when all have happened.
 class OpClock {
@@ -109,7 +117,7 @@ Measured measure(Runner& engine, const Load& load, int repeats) {
       step.push_back(decoding / static_cast<double>(load.output - 1));
     }
     whole.push_back(ttft.back() + decoding);
-    if (whole.back() > long_run) break;
+    if (agreed(whole.back()) > long_run) break;
   }
   Measured result;
   result.ttft = median(ttft);
@@ -131,7 +139,7 @@ double decode_step_seconds(Runner& engine, int64_t batch, int64_t n, int64_t ste
     const double seconds =
         seconds_of([&] { engine.decode_greedily(next, steps); }, engine.stream());
     if (i > 0) all.push_back(seconds / static_cast<double>(steps));
-    spent += seconds;
+    spent += agreed(seconds);
     for (int64_t s = 0; s < batch; ++s) engine.truncate(s, n - steps);
   }
   return median(all);
